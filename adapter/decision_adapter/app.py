@@ -1,0 +1,117 @@
+"""The HTTP routes of the decision container. The only module that knows Flask."""
+
+import logging
+import time
+
+from flask import Flask, Request, Response, g, jsonify, request
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from decision_adapter import errors, json_body, schema
+from decision_adapter.errors import (
+    InvalidRequestError,
+    RequestError,
+    ScoringError,
+    TooLargeError,
+    UnsupportedContentError,
+)
+from decision_adapter.loading import BackgroundLoad
+from decision_adapter.settings import Settings
+
+log = logging.getLogger(__name__)
+
+ROUTES = "there are GET /ping and POST /invocations"
+
+Answer = tuple[Response, int]
+
+
+def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
+    """The WSGI application that answers with what ``loading`` has loaded."""
+    app = Flask("decision_adapter")
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+
+    @app.get("/ping")
+    def ping() -> Answer:
+        return (jsonify(status="ready"), 200) if loading.ready else (jsonify(status="loading"), 503)
+
+    @app.post("/invocations")
+    def invocations() -> Answer:
+        body = json_body.parse(_read_body(request, settings.max_body_bytes))
+        wanted = schema.validate(body, settings.max_shared_decisions)
+        scores = loading.scorer().score(wanted.decisions)
+        if wanted.shared:
+            return jsonify(results=scores.results, timing=scores.timing), 200
+        return jsonify(result=scores.results[0]), 200
+
+    _answer_errors(app)
+    _log_requests(app)
+    return app
+
+
+def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
+    """The body, once its declared type is JSON.
+
+    Raises:
+        InvalidRequestError: it ends early or its chunks are malformed.
+        UnsupportedContentError: it is declared as something else, or not at all.
+        TooLargeError: it has more than ``max_body_bytes``.
+    """
+    if not incoming.is_json:
+        declared = incoming.headers.get("Content-Type", "nothing")[:80]
+        raise UnsupportedContentError(f"Content-Type: must be application/json, got {declared}")
+    try:
+        # A body sent in chunks declares no length, so what counts is what comes; one byte more than allowed is enough.
+        declared_bytes = incoming.content_length or 0
+        body: bytes = b"" if declared_bytes > max_body_bytes else incoming.stream.read(max_body_bytes + 1)
+    except (OSError, ParseException) as error:
+        raise InvalidRequestError(f"body: cannot be read: {error}") from error
+    size = max(declared_bytes, len(body))
+    if size > max_body_bytes:
+        raise TooLargeError(f"body: {size} bytes, at most {max_body_bytes} (SEMIF_MAX_BODY_BYTES); shorten the state")
+    return body
+
+
+def _answer_errors(app: Flask) -> None:
+    """Turn every exception into a JSON answer; ``errors`` says which status."""
+
+    @app.errorhandler(RequestError)
+    def refuse(error: RequestError) -> Answer:
+        g.outcome = type(error).__name__
+        if isinstance(error, ScoringError):
+            log.error("scoring failed: %s", error, exc_info=error)
+        body, status = errors.answer(error)
+        return jsonify(body), status
+
+    @app.errorhandler(HTTPException)
+    def not_ours(error: HTTPException) -> Answer:
+        g.outcome = error.name
+        answer = jsonify(error=f"{request.method[:20]} {request.path[:80]}: {error.name}; {ROUTES}")
+        if isinstance(error, MethodNotAllowed) and error.valid_methods:
+            answer.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+        return answer, error.code or 500
+
+    @app.errorhandler(Exception)
+    def fail(error: Exception) -> Answer:
+        g.outcome = type(error).__name__
+        log.error("scoring failed: %s", error, exc_info=error)
+        return jsonify(error="scoring failed"), 500
+
+
+def _log_requests(app: Flask) -> None:
+    """Log one line a request with its outcome and seconds; health checks, several a minute, only at debug level."""
+
+    @app.before_request
+    def start() -> None:
+        g.started = time.perf_counter()
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        fields = {
+            "method": request.method,
+            "path": request.path,
+            "status": response.status_code,
+            "outcome": g.get("outcome", "ok"),
+            "seconds": round(time.perf_counter() - g.started, 6),
+        }
+        log.log(logging.DEBUG if request.path == "/ping" else logging.INFO, "request", extra={"fields": fields})
+        return response

@@ -1,0 +1,101 @@
+"""What can go wrong in the decision container, and what the other side is told.
+
+    AdapterError
+    ├── StartError                    the container ends with exit code 3 and one sentence in its log
+    │   ├── SettingsError             an environment variable is wrong; lists all that are
+    │   ├── ArtifactError             GGUF missing, ambiguous, or not the one its manifest names
+    │   ├── TemplateError             no chat template, or one that cannot carry the prompt
+    │   ├── LibraryError              llama.cpp's libraries cannot be used, or have no device for the layers asked for
+    │   └── ModelError                the model or its context cannot be created, or cannot answer in letters
+    └── RequestError                  answered with a JSON body; the container goes on
+        ├── InvalidRequestError       400  the caller must change the request
+        ├── TooLargeError             413  a limit is passed; the message names the limit and its setting
+        ├── UnsupportedContentError   415  the body is not declared as JSON
+        ├── BusyError                 503  retryable: all places are taken
+        ├── LoadingError              503  retryable: the model is not ready yet
+        └── ScoringError              500  the caller reads "scoring failed", the log has the reason
+
+Only these become answers below 500; any other exception is a 500 with a log line and no internals.
+"""
+
+
+class AdapterError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class StartError(AdapterError):
+    """The container cannot start; the message is the sentence an operator reads."""
+
+
+class SettingsError(StartError):
+    """One or more SEMIF_* variables are wrong."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        count = "one setting is wrong" if len(problems) == 1 else f"{len(problems)} settings are wrong"
+        super().__init__(f"{count}: {'; '.join(problems)}")
+
+
+class ArtifactError(StartError):
+    """The model archive does not hold exactly what it should."""
+
+
+class TemplateError(StartError):
+    """The chat template is missing or cannot carry the prompt."""
+
+
+class LibraryError(StartError):
+    """llama.cpp's libraries cannot be loaded or lack a device that was asked for."""
+
+
+class ModelError(StartError):
+    """llama.cpp refused the model or its context, or the vocabulary has no single tokens for the letters."""
+
+
+class RequestError(AdapterError):
+    """A request that is answered with an error; the message is what the caller reads."""
+
+
+class InvalidRequestError(RequestError):
+    """The body breaks the contract; the message starts with the path of the field."""
+
+
+class TooLargeError(RequestError):
+    """The request passes a limit; the message names value, limit and setting."""
+
+
+class UnsupportedContentError(RequestError):
+    """The body is not declared as JSON."""
+
+
+class BusyError(RequestError):
+    """Every place is taken; the same request can succeed later."""
+
+
+class LoadingError(RequestError):
+    """The model is still loading; the same request can succeed later."""
+
+
+class ScoringError(RequestError):
+    """llama.cpp failed or gave logits that are not numbers; the message is for the log only."""
+
+
+STATUS: dict[type[RequestError], int] = {
+    InvalidRequestError: 400,
+    TooLargeError: 413,
+    UnsupportedContentError: 415,
+    BusyError: 503,
+    LoadingError: 503,
+    ScoringError: 500,
+}
+"""HTTP status of each request error: the only place where one meets the other."""
+
+
+def answer(error: RequestError) -> tuple[dict[str, object], int]:
+    """Body and HTTP status for ``error``. A 503 says that it is retryable, a 500 says nothing about the inside."""
+    status = STATUS[type(error)]
+    if status == 500:
+        return {"error": "scoring failed"}, status
+    if status == 503:
+        return {"error": str(error), "retryable": True}, status
+    return {"error": str(error)}, status

@@ -1,0 +1,106 @@
+"""Loading the model while the worker already answers."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from decision_adapter.artifact import ModelArtifact, open_artifact
+from decision_adapter.chat_template import from_tokenizer_files
+from decision_adapter.errors import LibraryError, LoadingError, StartError
+from decision_adapter.llama import library
+from decision_adapter.prompt import PROMPT_VERSION
+from decision_adapter.scorer import WARM_UP, EngineScorer, Scorer
+from decision_adapter.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class BackgroundLoad:
+    """A scorer that is being loaded in a thread of its own; ready once it has scored a decision."""
+
+    def __init__(self, load: Callable[[], Scorer], refuse: Callable[[str], None]) -> None:
+        """Prepare to run ``load``; when it fails, ``refuse`` gets the sentence that says why."""
+        self._load = load
+        self._refuse = refuse
+        self._scorer: Scorer | None = None
+        self._thread = threading.Thread(target=self._run, name="load")
+
+    def start(self) -> "BackgroundLoad":
+        """Begin to load."""
+        self._thread.start()
+        return self
+
+    def join(self, timeout_seconds: float) -> None:
+        """Wait until loading has ended, one way or the other."""
+        self._thread.join(timeout_seconds)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a decision can be scored now."""
+        return self._scorer is not None
+
+    def scorer(self) -> Scorer:
+        """The loaded scorer.
+
+        Raises:
+            LoadingError: not yet.
+        """
+        if self._scorer is None:
+            raise LoadingError("the model is loading; try again")
+        return self._scorer
+
+    def _run(self) -> None:
+        try:
+            scorer = self._load()
+            scorer.score([WARM_UP])
+        except StartError as error:
+            self._refuse(str(error))
+        except Exception as error:
+            log.exception("loading failed")
+            self._refuse(f"loading failed: {error}")
+        else:
+            self._scorer = scorer
+            log.info("ready")
+
+
+def load_scorer(settings: Settings) -> Scorer:
+    """A scorer on the model that ``settings`` name.
+
+    Raises:
+        StartError: with the sentence an operator needs.
+    """
+    started = time.perf_counter()
+    loaded = library.load(settings.lib_dir)
+    if settings.n_gpu_layers != 0 and not loaded.gpus:
+        raise LibraryError(
+            f"SEMIF_N_GPU_LAYERS is {settings.n_gpu_layers}, but llama.cpp finds no GPU; its backends are "
+            f"{', '.join(loaded.backends)}. Use a GPU instance with the CUDA image, or set it to 0"
+        )
+    # Importing the engine imports the binding, which has to find the library that was just chosen.
+    from decision_adapter.llama.engine import LlamaEngine  # noqa: PLC0415
+
+    artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
+    template = from_tokenizer_files(settings.tokenizer_source)
+    engine = LlamaEngine(artifact.gguf, template, settings.max_tokens, settings.threads, settings.n_gpu_layers)
+    model = identity(artifact, settings, loaded)
+    seconds = time.perf_counter() - started
+    log.info(
+        "model loaded",
+        extra={"fields": {"seconds": round(seconds, 3), "max_tokens": engine.max_tokens, "model": model}},
+    )
+    return EngineScorer(engine, model, settings.max_request_tokens, settings.max_in_flight)
+
+
+def identity(artifact: ModelArtifact, settings: Settings, loaded: library.Library) -> dict[str, object]:
+    """What produced a result, as every result says it: model, library, devices and what was done to the logits."""
+    return {
+        "gguf": artifact.source.model_dump(),
+        "tokenizer": artifact.tokenizer.model_dump(),
+        "llama_cpp": {"build": loaded.build, "binding_version": loaded.binding_version},
+        "backends": list(loaded.backends),
+        "gpu_layers": settings.n_gpu_layers,
+        "threads": settings.threads,
+        "prompt_profile": PROMPT_VERSION,
+        "calibration": None,
+    }

@@ -1,0 +1,130 @@
+"""Settings of the decision container, read once from SEMIF_* environment variables."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from decision_adapter.errors import SettingsError
+
+BASE_IMAGE_LIBRARIES = Path("/opt/llama.cpp/bin")
+"""Where the published llama.cpp container keeps its libraries."""
+
+CGROUP_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every field is one variable, ``SEMIF_`` and its name in capitals (``lib_dir``: ``SEMIF_LLAMA_CPP_LIB_DIR``)."""
+
+    model_dir: Path
+    """Where the model archive is extracted; read only."""
+    gguf_path: Path | None
+    """The GGUF itself, when it is not to be looked for under ``model_dir``."""
+    tokenizer_source: Path
+    """Folder of tokenizer files; when it does not exist, the GGUF's own chat template is used."""
+    tokenizer_revision: str | None
+    """Revision to report for the tokenizer when the manifest has none."""
+    threads: int
+    """CPU threads of a decode. More than the CPUs the container may use makes it slower, not faster."""
+    n_gpu_layers: int
+    """Layers on the GPU: 0 none, -1 all. Anything but 0 without a GPU is a refusal to start."""
+    max_tokens: int
+    """Tokens of one decision. The KV cache is allocated for it at start, twice (state and branch)."""
+    max_request_tokens: int
+    """Tokens decoded for one request; bounds how long a caller can hold the engine."""
+    max_shared_decisions: int
+    """Decisions of one request over the same state."""
+    max_body_bytes: int
+    """Bytes of a request body."""
+    max_in_flight: int
+    """Requests admitted at once; one is scored, the others wait. More trades 503 answers for waiting."""
+    host: str
+    """Address to listen on; the container listens on all."""
+    port: int
+    """Port to listen on; SageMaker expects 8080."""
+    lib_dir: Path | None
+    """Folder of llama.cpp's shared libraries; None for those bundled with the installed llama-cpp-python."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
+        """Settings from ``environment``; a variable that is missing or empty takes its default, 0 is a value.
+
+        Raises:
+            SettingsError: one error that lists every variable that is wrong, with what is allowed.
+        """
+        read = _Reader(environment)
+        model_dir = Path(read.text("SEMIF_MODEL_DIR", "/opt/ml/model"))
+        settings = cls(
+            model_dir=model_dir,
+            gguf_path=read.optional_path("SEMIF_GGUF_PATH"),
+            tokenizer_source=read.optional_path("SEMIF_TOKENIZER_SOURCE") or model_dir / "tokenizer",
+            tokenizer_revision=read.text("SEMIF_TOKENIZER_REVISION", "") or None,
+            threads=read.integer("SEMIF_THREADS", available_cpus(), 1, 512, "threads"),
+            n_gpu_layers=read.integer("SEMIF_N_GPU_LAYERS", 0, -1, 10_000, "layers (-1: all, 0: none)"),
+            max_tokens=read.integer("SEMIF_MAX_TOKENS", 4096, 64, 1_048_576, "tokens"),
+            max_request_tokens=read.integer("SEMIF_MAX_REQUEST_TOKENS", 8192, 64, 16_777_216, "tokens"),
+            max_shared_decisions=read.integer("SEMIF_MAX_SHARED_DECISIONS", 8, 1, 4096, "decisions"),
+            max_body_bytes=read.integer("SEMIF_MAX_BODY_BYTES", 262_144, 1024, 26_214_400, "bytes"),
+            max_in_flight=read.integer("SEMIF_MAX_IN_FLIGHT", 1, 1, 256, "requests"),
+            host=read.text("SEMIF_HOST", "0.0.0.0"),
+            port=read.integer("SEMIF_PORT", 8080, 1, 65_535, "(a TCP port)"),
+            lib_dir=read.optional_path("SEMIF_LLAMA_CPP_LIB_DIR")
+            or (BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None),
+        )
+        if read.problems:
+            raise SettingsError(read.problems)
+        return settings
+
+
+class _Reader:
+    """Reads variables and gathers what is wrong with them instead of stopping at the first."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.problems: list[str] = []
+
+    def text(self, name: str, default: str) -> str:
+        return self._environment.get(name, "").strip() or default
+
+    def optional_path(self, name: str) -> Path | None:
+        """The path in ``name``, None when not given; a path that does not exist is a problem."""
+        text = self.text(name, "")
+        if text and not Path(text).exists():
+            self.problems.append(f"{name} is {text!r}: there is no such file or folder; correct it or leave it out")
+        return Path(text) if text else None
+
+    def integer(self, name: str, default: int, low: int, high: int, unit: str) -> int:
+        """The integer in ``name``, ``default`` when not given; one outside ``low``..``high`` is a problem."""
+        text = self.text(name, "")
+        if not text:
+            return default
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            self.problems.append(f"{name} is {text[:40]!r}: must be an integer from {low} to {high} {unit}")
+            return default
+        return value
+
+
+def available_cpus() -> int:
+    """CPUs this process may use, at least 1: its affinity, or the control group's quota when that is less."""
+    try:
+        quota = CGROUP_CPU_MAX.read_text()
+    except OSError:  # no control group v2: affinity is all there is to know
+        quota = "max"
+    return cpus(len(os.sched_getaffinity(0)), quota)
+
+
+def cpus(affinity: int, cpu_max: str) -> int:
+    """Whole CPUs out of ``affinity`` CPUs and a cgroup v2 ``cpu.max`` line (``"<quota> <period>"`` or ``"max …"``).
+
+    More threads than the quota allows are stopped in the middle of every decode and made to wait for the next
+    period, so the quota is rounded down.
+    """
+    quota, _, period = cpu_max.strip().partition(" ")
+    if quota == "max" or not period:
+        return max(1, affinity)
+    return max(1, min(affinity, int(quota) // int(period)))

@@ -1,0 +1,45 @@
+"""gunicorn's configuration: one worker, whose threads share one model."""
+
+import os
+from pathlib import Path
+
+from gunicorn.errors import HaltServer
+from gunicorn.workers.base import Worker
+
+from decision_adapter.logs import CONFIGURATION
+from decision_adapter.settings import Settings
+
+_settings = Settings.from_environment(os.environ)
+
+wsgi_app = "decision_adapter.wsgi:app"
+chdir = str(Path(__file__).parent)
+bind = f"{_settings.host}:{_settings.port}"
+
+# One model, one llama.cpp context, one owner: a second worker would load the model a second time.
+workers = 1
+worker_class = "gthread"
+# Threads beyond the admitted requests answer health checks and refusals while the engine works.
+threads = _settings.max_in_flight + 16
+# The application is imported after the fork; see decision_adapter.wsgi.
+preload_app = False
+
+# A worker reports from its main thread, which never decodes: only a hung process is late.
+timeout = 120
+# SageMaker sends SIGTERM and, 30 s later, SIGKILL.
+graceful_timeout = 25
+# Longer than the idle time of the platform's connection pool, which would meet a closed connection otherwise.
+keepalive = 75
+max_requests = 0
+
+# The worker's sign of life is a file; on a slow disk touching it can block.
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
+control_socket_disable = True
+
+logconfig_dict = CONFIGURATION
+accesslog = None  # the application logs its requests itself, with their outcome
+
+
+def pre_fork(_server: object, worker: Worker) -> None:
+    """Let the container end when its worker dies, instead of loading the model again and again."""
+    if worker.age > 1:
+        raise HaltServer("the worker died; see the lines above", 1)

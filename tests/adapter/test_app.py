@@ -1,0 +1,178 @@
+"""Routes and answers, on a scorer that does as it is told."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings, strategies
+
+from decision_adapter.app import create_app
+from decision_adapter.errors import BusyError, ScoringError
+from decision_adapter.loading import BackgroundLoad
+from decision_adapter.schema import Decision
+from decision_adapter.scorer import WARM_UP, Scores
+from decision_adapter.settings import Settings
+
+OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
+DECISION = {"id": "d", "state": "s", "question": "q", "options": OPTIONS}
+PATIENCE_SECONDS = 10
+
+
+class Obedient:
+    """Answers with the decisions' ids, or fails with ``failure``; warm-ups always work."""
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+
+    def score(self, decisions: Sequence[Decision]) -> Scores:
+        if self.failure and decisions[0] is not WARM_UP:
+            raise self.failure
+        return Scores([{"id": decision.id} for decision in decisions], {"batch_size": len(decisions)})
+
+
+@pytest.fixture
+def scorer() -> Obedient:
+    return Obedient()
+
+
+def client_of(load: Callable[[], Obedient], wait: bool = True) -> FlaskClient:
+    loading = BackgroundLoad(load, pytest.fail).start()
+    if wait:
+        loading.join(PATIENCE_SECONDS)
+    return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"})).test_client()
+
+
+@pytest.fixture
+def client(scorer: Obedient) -> FlaskClient:
+    return client_of(lambda: scorer)
+
+
+def post(client: FlaskClient, body: Any) -> tuple[int, Any]:
+    response = client.post("/invocations", json=body)
+    return response.status_code, response.get_json()
+
+
+def test_one_decision_gets_a_result(client: FlaskClient) -> None:
+    assert post(client, {"decision": DECISION}) == (200, {"result": {"id": "d"}})
+
+
+def test_several_get_results_and_a_timing(client: FlaskClient) -> None:
+    assert post(client, {"decisions": [DECISION, DECISION | {"id": "e"}]}) == (
+        200,
+        {"results": [{"id": "d"}, {"id": "e"}], "timing": {"batch_size": 2}},
+    )
+
+
+def test_while_loading_it_is_not_healthy_and_refuses_work(scorer: Obedient) -> None:
+    loaded = threading.Event()
+
+    def load() -> Obedient:
+        assert loaded.wait(PATIENCE_SECONDS)
+        return scorer
+
+    client = client_of(load, wait=False)
+    try:
+        assert client.get("/ping").status_code == 503
+        status, body = post(client, {"decision": DECISION})
+        assert (status, body["retryable"]) == (503, True)
+    finally:
+        loaded.set()
+
+
+def test_when_loaded_it_is_healthy(client: FlaskClient) -> None:
+    assert client.get("/ping").status_code == 200
+
+
+def test_busy_is_retryable(client: FlaskClient, scorer: Obedient) -> None:
+    scorer.failure = BusyError("busy: 1 in flight")
+    assert post(client, {"decision": DECISION}) == (503, {"error": "busy: 1 in flight", "retryable": True})
+
+
+@pytest.mark.parametrize("failure", [ScoringError("secret detail"), RuntimeError("secret detail")])
+def test_a_failure_is_logged_and_its_inside_not_told(
+    client: FlaskClient, scorer: Obedient, caplog: pytest.LogCaptureFixture, failure: Exception
+) -> None:
+    scorer.failure = failure
+    assert post(client, {"decision": DECISION}) == (500, {"error": "scoring failed"})
+    assert "secret detail" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "got"),
+    [
+        ({"Content-Type": "text/plain"}, "text/plain"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, "application/x-www-form-urlencoded"),
+        ({}, "nothing"),
+    ],
+)
+def test_what_is_not_declared_as_json_is_not_read(client: FlaskClient, headers: dict[str, str], got: str) -> None:
+    response = client.post("/invocations", data=json.dumps({"decision": DECISION}), headers=headers)
+    assert response.status_code == 415
+    assert response.get_json() == {"error": f"Content-Type: must be application/json, got {got}"}
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/x+json"])
+def test_kinds_of_json_are_json(client: FlaskClient, content_type: str) -> None:
+    body = json.dumps({"decision": DECISION})
+    assert client.post("/invocations", data=body, content_type=content_type).status_code == 200
+
+
+def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient) -> None:
+    response = client.post("/invocations", data=b" " * 4097, content_type="application/json")
+    assert response.status_code == 413
+    message = "body: 4097 bytes, at most 4096 (SEMIF_MAX_BODY_BYTES); shorten the state"
+    assert response.get_json() == {"error": message}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("POST", "/ping", 405)]
+)
+def test_other_routes_and_methods_are_refused_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
+    response = client.open(path, method=method)
+    assert response.status_code == status
+    assert response.get_json()["error"].startswith(f"{method} {path}: ")
+    assert ("Allow" in response.headers) == (status == 405)
+
+
+def test_a_request_leaves_one_line_with_its_outcome(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        post(client, {"decision": DECISION})
+        post(client, {"decision": None})
+        client.get("/ping")
+    lines = [vars(record)["fields"] for record in caplog.records if record.message == "request"]
+    assert [(line["status"], line["outcome"]) for line in lines] == [(200, "ok"), (400, "InvalidRequestError")]
+    assert all(0 <= line["seconds"] < PATIENCE_SECONDS for line in lines)
+
+
+JSON = strategies.recursive(
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers()
+    | strategies.floats()
+    | strategies.text(max_size=8),
+    lambda inner: strategies.lists(inner, max_size=4) | strategies.dictionaries(strategies.text(max_size=8), inner),
+    max_leaves=10,
+)
+FIELDS = dict.fromkeys(("id", "state", "question"), JSON) | {
+    "options": JSON | strategies.lists(strategies.fixed_dictionaries({"id": JSON, "description": JSON}))
+}
+DECISIONS = strategies.fixed_dictionaries({}, optional=FIELDS) | JSON
+BODIES = strategies.fixed_dictionaries({}, optional={"decision": DECISIONS, "decisions": strategies.lists(DECISIONS)})
+
+
+@given(body=BODIES | JSON)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_json_is_a_failure_of_ours(client: FlaskClient, body: Any) -> None:
+    response = client.post("/invocations", data=json.dumps(body), content_type="application/json")
+    assert response.status_code in (200, 400, 413)
+    assert response.status_code == 200 or response.get_json()["error"]
+
+
+@given(body=strategies.binary(max_size=64))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_are_a_failure_of_ours(client: FlaskClient, body: bytes) -> None:
+    assert client.post("/invocations", data=body, content_type="application/json").status_code == 400

@@ -1,0 +1,159 @@
+"""Limits, places and the fields of a result, on an engine whose numbers are known."""
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+import pytest
+
+from decision_adapter.engine import Evaluation, Segments, TokenIds
+from decision_adapter.errors import BusyError, ScoringError, TooLargeError
+from decision_adapter.prompt import Scaffold, user_text
+from decision_adapter.schema import Decision, Option
+from decision_adapter.scorer import EngineScorer
+
+PATIENCE_SECONDS = 10
+
+
+class KnownEngine:
+    """One token a byte; after any prompt, tokens 0 to 4 weigh 3, 1, 4, 1 and 1."""
+
+    scaffold = Scaffold("<", ">")
+    answer_ids = (2, 0, 1)
+    max_tokens = 300
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.threads: set[str] = set()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self.weights = [3.0, 1.0, 4.0, 1.0, 1.0]
+
+    def encode(self, user: str, after: str) -> TokenIds:
+        return np.frombuffer(f"<{user}{after}".encode(), dtype=np.uint8).astype(np.int32)
+
+    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
+        self.calls.append(len(prompts))
+        self.threads.add(threading.current_thread().name)
+        assert self.may_answer.wait(PATIENCE_SECONDS)
+        logits = np.log(np.array(self.weights, dtype=np.float32))
+        return [Evaluation(logits, 0.5 if index == 0 else 0.0, 0.25) for index in range(len(prompts))]
+
+
+@pytest.fixture
+def known() -> KnownEngine:
+    return KnownEngine()
+
+
+@pytest.fixture
+def scorer_with(known: KnownEngine) -> Iterator[Callable[..., EngineScorer]]:
+    made: list[EngineScorer] = []
+
+    def make(max_request_tokens: int = 1000, max_in_flight: int = 1) -> EngineScorer:
+        made.append(EngineScorer(known, {"name": "known"}, max_request_tokens, max_in_flight))
+        return made[-1]
+
+    yield make
+    known.may_answer.set()
+    for scorer in made:
+        scorer.close()
+
+
+def decision(name: str = "d", question: str = "q") -> Decision:
+    options = [Option(id="yes", description="Yes."), Option(id="no", description="No.")]
+    return Decision(id=name, state="s", question=question, options=options)
+
+
+def test_a_result_has_every_field_of_the_contract(scorer_with: Callable[..., EngineScorer]) -> None:
+    # given one decision whose options are the tokens 2 and 0, of weights 4 and 3 out of 10
+    wanted = decision()
+    text = f"<{user_text(wanted)}>"
+    # when
+    scores = scorer_with().score([wanted])
+    # then
+    result: dict[str, Any] = scores.results[0]
+    assert result.pop("probabilities") == pytest.approx([4 / 7, 3 / 7])
+    assert result.pop("option_logits") == pytest.approx([math.log(4), math.log(3)])
+    assert result.pop("allowed_token_mass") == pytest.approx(0.7)
+    assert 0.75 <= result.pop("total_seconds") < 1
+    assert result == {
+        "id": "d",
+        "option_ids": ["yes", "no"],
+        "answer_token_ids": [2, 0],
+        "input_tokens": len(text),
+        "full_vocab_argmax_id": 2,
+        "prompt_sha256": KnownEngine.scaffold.sha256(user_text(wanted)),
+        "prompt_version": "direct-options-v1",
+        "forward_seconds": 0.75,
+        "model": {"name": "known"},
+        "readout": "next-token-logits",
+        "probability_status": "uncalibrated: softmax over the declared options only",
+    }
+
+
+def test_decisions_over_one_state_go_to_the_engine_together(
+    known: KnownEngine, scorer_with: Callable[..., EngineScorer]
+) -> None:
+    # when
+    scores = scorer_with().score([decision("a", "q1"), decision("b", "q2"), decision("c", "q3")])
+    # then
+    assert known.calls == [3]
+    assert [result["id"] for result in scores.results] == ["a", "b", "c"]
+    assert scores.timing["batch_size"] == 3
+    assert scores.timing["prefix_tokens"] == len('<{"evidence": "s"')
+    assert scores.timing["prefill_seconds"] == 0.5
+    assert scores.timing["suffix_forward_seconds"] == 0.75
+    assert scores.results[1]["forward_seconds"] == 0.25
+
+
+def test_a_decision_of_too_many_tokens_is_refused_before_the_engine(
+    known: KnownEngine, scorer_with: Callable[..., EngineScorer]
+) -> None:
+    with pytest.raises(TooLargeError, match=r"^decision 'b': \d+ tokens, at most 300 \(SEMIF_MAX_TOKENS"):
+        scorer_with().score([decision("a"), decision("b", "long " * 60)])
+    assert known.calls == []
+
+
+def test_the_state_counts_once_towards_the_tokens_of_a_request(scorer_with: Callable[..., EngineScorer]) -> None:
+    # given the tokens of two decisions whose prefix is shared
+    each, prefix = len(f"<{user_text(decision())}>"), len('<{"evidence": "s"')
+    total = 2 * each - prefix
+    # then the request fits exactly
+    assert scorer_with(max_request_tokens=total).score([decision("a"), decision("b")])
+    with pytest.raises(TooLargeError, match=rf"^request: {total} tokens, at most {total - 1} \(SEMIF_MAX_REQUEST"):
+        scorer_with(max_request_tokens=total - 1).score([decision("a"), decision("b")])
+
+
+def test_beyond_its_places_a_scorer_is_busy_and_recovers(
+    known: KnownEngine, scorer_with: Callable[..., EngineScorer]
+) -> None:
+    # given two places and an engine that does not answer
+    scorer = scorer_with(max_in_flight=2)
+    known.may_answer.clear()
+    with ThreadPoolExecutor(3) as pool:
+        # when three come, the one that gets no place is the only one to end
+        futures = [pool.submit(scorer.score, [decision()]) for _ in range(3)]
+        ended, waiting = wait(futures, PATIENCE_SECONDS, FIRST_COMPLETED)
+        [refused] = ended
+        with pytest.raises(BusyError, match=r"^busy: 2 in flight \(SEMIF_MAX_IN_FLIGHT\)"):
+            refused.result()
+        # then the other two are answered, by the one engine thread, and there is room again
+        known.may_answer.set()
+        assert all(future.result(PATIENCE_SECONDS).results for future in waiting)
+    assert scorer.score([decision()]).results
+    assert len(known.threads) == 1
+
+
+def test_a_failure_gives_its_place_back(known: KnownEngine, scorer_with: Callable[..., EngineScorer]) -> None:
+    # given logits that are no numbers
+    scorer = scorer_with()
+    known.weights[4] = math.nan
+    with pytest.raises(ScoringError):
+        scorer.score([decision()])
+    # when they are numbers again
+    known.weights[4] = 1.0
+    # then
+    assert scorer.score([decision()]).results

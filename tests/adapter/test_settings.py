@@ -1,0 +1,73 @@
+"""Settings come from the environment and are checked all at once."""
+
+from pathlib import Path
+
+import pytest
+
+from decision_adapter.errors import SettingsError
+from decision_adapter.settings import BASE_IMAGE_LIBRARIES, Settings, available_cpus, cpus
+
+
+def test_an_empty_environment_gives_the_documented_defaults() -> None:
+    settings = Settings.from_environment({"SEMIF_PORT": ""})
+    assert settings == Settings(
+        model_dir=Path("/opt/ml/model"),
+        gguf_path=None,
+        tokenizer_source=Path("/opt/ml/model/tokenizer"),
+        tokenizer_revision=None,
+        threads=available_cpus(),
+        n_gpu_layers=0,
+        max_tokens=4096,
+        max_request_tokens=8192,
+        max_shared_decisions=8,
+        max_body_bytes=262144,
+        max_in_flight=1,
+        host="0.0.0.0",
+        port=8080,
+        lib_dir=BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None,
+    )
+
+
+def test_all_problems_are_told_in_one_error_with_limit_and_unit() -> None:
+    environment = {
+        "SEMIF_THREADS": "0",
+        "SEMIF_MAX_TOKENS": "many",
+        "SEMIF_N_GPU_LAYERS": "-2",
+        "SEMIF_LLAMA_CPP_LIB_DIR": "/nowhere",
+        "SEMIF_PORT": "65536",
+    }
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_environment(environment)
+    assert [problem.split()[0] for problem in raised.value.problems] == [
+        "SEMIF_THREADS",
+        "SEMIF_N_GPU_LAYERS",
+        "SEMIF_MAX_TOKENS",
+        "SEMIF_PORT",
+        "SEMIF_LLAMA_CPP_LIB_DIR",
+    ]
+    assert "SEMIF_THREADS is '0': must be an integer from 1 to 512 threads" in str(raised.value)
+    assert str(raised.value).startswith("5 settings are wrong: ")
+
+
+@pytest.mark.parametrize(("text", "layers"), [("0", 0), ("-1", -1), ("99", 99)])
+def test_zero_is_a_value(text: str, layers: int) -> None:
+    assert Settings.from_environment({"SEMIF_N_GPU_LAYERS": text}).n_gpu_layers == layers
+
+
+def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:
+    settings = Settings.from_environment({"SEMIF_MODEL_DIR": str(tmp_path)})
+    assert settings.tokenizer_source == tmp_path / "tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("affinity", "cpu_max", "expected"),
+    [
+        (8, "max 100000\n", 8),
+        (8, "350000 100000\n", 3),  # 3.5 CPUs: a fourth thread would be stopped half of the time
+        (2, "400000 100000\n", 2),
+        (4, "50000 100000\n", 1),  # half a CPU still needs one thread
+        (4, "max", 4),
+    ],
+)
+def test_threads_default_to_the_whole_cpus_allowed(affinity: int, cpu_max: str, expected: int) -> None:
+    assert cpus(affinity, cpu_max) == expected
