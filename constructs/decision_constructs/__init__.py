@@ -1,0 +1,1 @@
+"""The constructs that the stacks are composed of."""

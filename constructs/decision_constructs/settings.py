@@ -1,0 +1,311 @@
+"""The settings of one environment, read from `environments/<name>.toml` and checked all at once.
+
+Each section is a frozen model; a section's own rules run beside its field checks, so that one run names every problem.
+"""
+
+import difflib
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from decision_constructs.errors import SettingsError, UnknownEnvironmentError
+from decision_constructs.instance_type import Accelerator, InstanceType
+
+Raw = dict[str, Any]
+Problem = tuple[tuple[str | int, ...], str]
+"""Where (a key path below the section) and what."""
+
+ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
+INFERENCE_AMI_CUDA_13 = "al2023-ami-sagemaker-inference-gpu-4-1"
+"""The one inference AMI whose driver (580) runs the CUDA 13.0 of the published GPU image; the default is too old."""
+
+_PUBLISHED = "public.ecr.aws/deep-learning-containers/llama-cpp"
+_TOLD = "told"
+"""The type of an error that is already a sentence of ours."""
+_SEEN_LIMIT = 80
+
+Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$", description="a commit of 40 lower-case hex digits")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="64 lower-case hex digits")]
+Repository = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$", description="a Hugging Face repository, owner/name")]
+GgufFile = Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)*\.gguf$", description="a .gguf file of the repository")]
+GgufUri = Annotated[str, Field(pattern=r"^s3://[a-z0-9][a-z0-9.-]+/.+\.gguf$", description="s3://bucket/key.gguf")]
+Account = Annotated[str, Field(pattern=r"^\d{12}$", description="an AWS account of 12 digits, in quotes")]
+InstanceTypes = Annotated[tuple[str, ...], Field(strict=False, description="a list of instance types, in quotes")]
+ProvisionTimeout = Annotated[
+    int, Field(ge=300, le=3600, description="300 to 3600 seconds for each pool to find capacity")
+]
+GpuLayers = Annotated[
+    int, Field(ge=-1, le=1000, description="-1 (all layers on the GPU), 0 (none) or a number up to 1000")
+]
+ImageReference = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][\w.:-]*(/[\w.-]+)+@sha256:[0-9a-f]{64}$",
+        description="an image pinned by digest, repository@sha256:<64 hex digits>; a tag can change under the endpoint",
+    ),
+]
+
+
+class Section(BaseModel):
+    """A table of the settings file: frozen, no unknown keys, field checks and rules reported together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """Yield what is wrong across fields. `raw` is the table as written: nothing in it can be trusted."""
+        yield from ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check_fields_and_rules(cls, raw: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        section, problems = None, list[Problem]()
+        try:
+            section = handler(raw)
+        except ValidationError as error:
+            problems += [(line["loc"], cls._sentence(line)) for line in error.errors()]
+        if isinstance(raw, dict):
+            problems += cls.rules(raw)
+        if section is None or problems:
+            raise ValidationError.from_exception_data(
+                cls.__name__,
+                [
+                    InitErrorDetails(type=PydanticCustomError(_TOLD, "{text}", {"text": text}), loc=where, input=None)
+                    for where, text in problems
+                ],
+            )
+        return section
+
+    @classmethod
+    def _sentence(cls, line: ErrorDetails) -> str:
+        key = str(line["loc"][0]) if line["loc"] else ""
+        match line["type"]:
+            case "missing":
+                return f"missing; {_expected(cls, key)}"
+            case "extra_forbidden":
+                near = difflib.get_close_matches(key, cls.model_fields, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(cls.model_fields)}"
+                return f"unknown key; {hint}"
+            case type_ if type_ == _TOLD:
+                return line["msg"]
+            case _:
+                seen = textwrap.shorten(repr(line["input"]), _SEEN_LIMIT, placeholder="…")
+                return f"{seen}: {_expected(cls, key, line['msg'])}"
+
+
+def _expected(section: type[Section], key: str, otherwise: str = "give it a value") -> str:
+    """What the field's description says is allowed; `X | None` keeps it one level down."""
+    field = section.model_fields.get(key)
+    if field is None:
+        return otherwise[:1].lower() + otherwise[1:]
+    inner = (extra for part in get_args(field.annotation) for extra in getattr(part, "__metadata__", ()))
+    descriptions = [told.description for told in (field, *inner) if isinstance(told, FieldInfo) and told.description]
+    return f"expected {descriptions[0]}" if descriptions else otherwise[:1].lower() + otherwise[1:]
+
+
+class Tokenizer(Section):
+    """The tokenizer files packed beside the GGUF; they bring the chat template."""
+
+    repository: Repository
+    revision: Revision
+
+
+class Model(Section):
+    """The GGUF that both contracts serve: from the Hugging Face Hub, or from S3."""
+
+    repository: Repository | None = None
+    revision: Revision | None = None
+    file: GgufFile | None = None
+    uri: GgufUri | None = None
+    sha256: Sha256
+    tokenizer: Tokenizer | None = None
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """One source, whole."""
+        hub = [key for key in ("repository", "revision", "file") if key in raw]
+        if bool(hub) == ("uri" in raw):
+            yield (), "give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"
+        elif hub:
+            for key in {"repository", "revision", "file"} - set(hub):
+                yield (key,), f"missing; {_expected(cls, key)}"
+
+
+class Images(Section):
+    """The published llama.cpp containers, pinned. The chat endpoint runs one; the decision images are built on them."""
+
+    cpu: ImageReference = f"{_PUBLISHED}@sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
+    cuda: ImageReference = f"{_PUBLISHED}@sha256:9f2eb2d9cbdc3172c2046117c4a43401bc95dbabdc3e2aeaa35daa11565c8b36"
+    llama_cpp_python: Annotated[
+        str, Field(pattern=r"^\d+\.\d+\.\d+$", description="the release that fits the base's libllama, e.g. 0.3.35")
+    ] = "0.3.35"
+
+    def base(self, accelerator: Accelerator) -> str:
+        """The published image for the accelerator, `repository@sha256:…`."""
+        return {Accelerator.CPU: self.cpu, Accelerator.CUDA: self.cuda}[accelerator]
+
+
+class Endpoint(Section):
+    """What every endpoint says about its production variant.
+
+    Exactly one of `instance_type` and `instance_pools`: pools are tried in the order written until one has capacity.
+    """
+
+    instance_type: str | None = None
+    instance_pools: InstanceTypes = ()
+    instance_count: Annotated[int, Field(ge=1, le=100, description="1 to 100 instances")] = 1
+    provision_timeout_seconds: ProvisionTimeout | None = None
+    startup_timeout_seconds: Annotated[
+        int, Field(ge=60, le=3600, description="60 to 3600 seconds until /ping answers 200; loading the model is in it")
+    ] = 900
+    download_timeout_seconds: Annotated[
+        int, Field(ge=60, le=3600, description="60 to 3600 seconds to fetch and extract the model archive")
+    ] = 900
+    inference_ami: Annotated[str, Field(description="an inference AMI version; needed for GPUs only")] | None = None
+    gpu_layers: GpuLayers | None = None
+    threads: Annotated[int, Field(ge=1, le=192, description="1 to 192 threads")] | None = None
+
+    _MAX_POOLS: ClassVar[int] = 5
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """Type or pools; pools few, distinct and of one kind; GPU settings only with GPUs."""
+        pools = raw.get("instance_pools", [])
+        if ("instance_type" in raw) == ("instance_pools" in raw):
+            yield (), "give exactly one of instance_type and instance_pools"
+        names = [("instance_type", raw.get("instance_type"))]
+        if isinstance(pools, list):
+            names += [(f"instance_pools[{index}]", name) for index, name in enumerate(pools)]
+            if "instance_pools" in raw and not 1 <= len(pools) <= cls._MAX_POOLS:
+                yield ("instance_pools",), f"{len(pools)} pools: expected 1 to {cls._MAX_POOLS}"
+            for name in sorted({str(name) for name in pools if pools.count(name) > 1}):
+                yield ("instance_pools",), f"{name!r} is there twice: each pool is another instance type"
+        yield from cls._hardware_rules(raw, [(where, name) for where, name in names if isinstance(name, str)])
+
+    @classmethod
+    def _hardware_rules(cls, raw: Raw, names: list[tuple[str, str]]) -> Iterator[Problem]:
+        accelerators = set()
+        for where, name in names:
+            try:
+                accelerators.add(InstanceType.parse(name).accelerator)
+            except ValueError as problem:
+                yield (where,), str(problem)
+        if len(accelerators) > 1:
+            yield ("instance_pools",), "CPU and GPU types are mixed: one image serves all pools, so choose one kind"
+        if "provision_timeout_seconds" in raw and "instance_pools" not in raw:
+            yield ("provision_timeout_seconds",), "only instance_pools have one; remove it or list pools"
+        if accelerators == {Accelerator.CPU}:
+            if raw.get("gpu_layers"):
+                yield ("gpu_layers",), f"{raw['gpu_layers']!r}: the instances have no GPU; remove it or set 0"
+            if "inference_ami" in raw:
+                yield ("inference_ami",), "is for GPU instances; remove it"
+
+    @property
+    def instance_types(self) -> tuple[str, ...]:
+        """The types in order of preference."""
+        return (self.instance_type,) if self.instance_type else self.instance_pools
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """What all its instances compute with."""
+        return InstanceType.parse(self.instance_types[0]).accelerator
+
+    @property
+    def inference_ami_version(self) -> str | None:
+        """The AMI whose driver fits the image; the platform's default one on a CPU."""
+        return self.inference_ami or (INFERENCE_AMI_CUDA_13 if self.accelerator is Accelerator.CUDA else None)
+
+    @property
+    def gpu_layers_or_default(self) -> int:
+        """All layers on a GPU unless said otherwise; none without one. 0 is a value."""
+        if self.gpu_layers is not None:
+            return self.gpu_layers
+        return -1 if self.accelerator is Accelerator.CUDA else 0
+
+
+class ChatEndpoint(Endpoint):
+    """The published container as it is: OpenAI Chat Completions."""
+
+    context_tokens: Annotated[int, Field(ge=256, le=1_048_576, description="256 to 1048576 tokens of context")] = 8192
+    arguments: dict[str, str] = Field(
+        default_factory=dict, description='more llama-server options, e.g. { flash-attn = "on" }: option = "value"'
+    )
+
+
+class DecisionEndpoint(Endpoint):
+    """Our adapter: probabilities over the options of a decision."""
+
+    max_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a decision")] = 4096
+    max_request_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a request")] = 8192
+    max_shared_decisions: Annotated[int, Field(ge=1, le=400, description="1 to 400 decisions over one state")] = 8
+    max_body_bytes: Annotated[int, Field(ge=1024, le=6_291_456, description="1024 to 6291456 bytes")] = 262_144
+    max_in_flight: Annotated[int, Field(ge=1, le=64, description="1 to 64 requests admitted at a time")] = 1
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """A request holds at least one decision."""
+        yield from super().rules(raw)
+        one, whole = raw.get("max_tokens", 4096), raw.get("max_request_tokens", 8192)
+        if isinstance(one, int) and isinstance(whole, int) and whole < one:
+            yield (
+                ("max_request_tokens",),
+                f"{whole}: smaller than max_tokens ({one}), so none could be that long",
+            )
+
+
+class Settings(Section):
+    """One environment."""
+
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", description="an AWS region, e.g. us-east-1")]
+    account: Account | None = None
+    removal_policy: Annotated[
+        Literal["retain", "destroy"],
+        Field(description="'retain' or 'destroy': what becomes of bucket and images when the stacks are deleted"),
+    ] = "retain"
+    model: Model
+    images: Images = Images()
+    chat: ChatEndpoint | None = None
+    decision: DecisionEndpoint | None = None
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """Something is served."""
+        if not {"chat", "decision"} & raw.keys():
+            yield (), "no endpoint: give [chat], [decision] or both"
+
+
+def environment_names(folder: Path) -> list[str]:
+    """The environments that have a file, sorted."""
+    return sorted(file.stem for file in folder.glob("*.toml"))
+
+
+def load(name: str, folder: Path) -> Settings:
+    """Read and check `<folder>/<name>.toml`.
+
+    Raises:
+        UnknownEnvironmentError: there is no such file, or the name could not be a part of resource names.
+        SettingsError: the file is not TOML, or something in it is wrong; it lists everything.
+    """
+    file = folder / f"{name}.toml"
+    if not ENVIRONMENT_NAME.fullmatch(name) or not file.is_file():
+        raise UnknownEnvironmentError(name, folder, environment_names(folder))
+    shown = f"{folder.name}/{file.name}"
+    try:
+        return Settings.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(shown, [f"not TOML: {error}"]) from error
+    except ValidationError as error:
+        raise SettingsError(shown, [f"{_key(line['loc'])}{line['msg']}" for line in error.errors()]) from error
+
+
+def _key(location: tuple[str | int, ...]) -> str:
+    """`("decision", "instance_pools", 2)` → `decision.instance_pools[2]: `."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+    return f"{text}: " if text else ""

@@ -1,0 +1,209 @@
+"""Settings files: what is read, and what is refused before anything is deployed."""
+
+from pathlib import Path
+
+import pytest
+
+from decision_constructs import settings
+from decision_constructs.errors import SettingsError, UnknownEnvironmentError
+from decision_constructs.instance_type import Accelerator, InstanceType
+
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+MODEL = f"""
+region = "us-east-1"
+[model]
+uri = "s3://models/tiny.gguf"
+sha256 = "{SHA256}"
+"""
+CPU_DECISION = '[decision]\ninstance_type = "ml.c6i.large"\n'
+
+
+def load(tmp_path: Path, text: str) -> settings.Settings:
+    (tmp_path / "test.toml").write_text(text, encoding="utf-8")
+    return settings.load("test", tmp_path)
+
+
+def problems(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, text)
+    shown = f"{tmp_path.name}/test.toml: "
+    assert all(line.startswith(f"  {shown}") for line in str(caught.value).splitlines()[1:])
+    return list(caught.value.problems)
+
+
+def test_every_environment_of_the_project_is_valid(repository_root: Path) -> None:
+    folder = repository_root / "environments"
+    names = settings.environment_names(folder)
+    assert names == ["dev", "local", "prod"]
+    for name in names:
+        settings.load(name, folder)
+
+
+def test_one_run_names_every_mistake_with_file_and_key(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path,
+        f"""
+        region = "mars"
+        regoin = "us-east-1"
+        [model]
+        repository = "owner/name"
+        revision = "main"
+        file = "model.gguf"
+        sha256 = "{SHA256.upper()}"
+        [decision]
+        instance_type = "ml.c6i.large"
+        threads = 0
+        """,
+    )
+    assert found == [
+        "region: 'mars': expected an AWS region, e.g. us-east-1",
+        "model.revision: 'main': expected a commit of 40 lower-case hex digits",
+        f"model.sha256: '{SHA256.upper()}': expected 64 lower-case hex digits",
+        "decision.threads: 0: expected 1 to 192 threads",
+        "regoin: unknown key; did you mean 'region'?",
+    ]
+
+
+def test_a_rule_across_fields_is_told_beside_the_mistakes_in_fields(tmp_path: Path) -> None:
+    found = problems(tmp_path, MODEL + '[decision]\nthreads = "two"\ngpu_layers = 1.5\n')
+    assert found == [
+        "decision.gpu_layers: 1.5: expected -1 (all layers on the GPU), 0 (none) or a number up to 1000",
+        "decision.threads: 'two': expected 1 to 192 threads",
+        "decision: give exactly one of instance_type and instance_pools",
+    ]
+
+
+@pytest.mark.parametrize("image", ["public.ecr.aws/x/llama-cpp:latest", "public.ecr.aws/x/llama-cpp@sha256:1f19"])
+def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image: str) -> None:
+    found = problems(tmp_path, MODEL + f'{CPU_DECISION}[images]\ncpu = "{image}"\n')
+    assert len(found) == 1
+    assert found[0].startswith(f"images.cpu: '{image}': expected an image pinned by digest")
+
+
+@pytest.mark.parametrize(
+    ("instances", "problem"),
+    [
+        ("", "decision: give exactly one of instance_type and instance_pools"),
+        (
+            'instance_type = "ml.g6.xlarge"\ninstance_pools = ["ml.g5.xlarge"]',
+            "decision: give exactly one of instance_type and instance_pools",
+        ),
+        ("instance_pools = []", "decision.instance_pools: 0 pools: expected 1 to 5"),
+        (
+            f"instance_pools = {[f'ml.g6.{size}xlarge' for size in ('', 2, 4, 8, 12, 16)]}",
+            "decision.instance_pools: 6 pools: expected 1 to 5",
+        ),
+        (
+            'instance_pools = ["ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.xlarge"]',
+            "decision.instance_pools: 'ml.g6.xlarge' is there twice: each pool is another instance type",
+        ),
+        (
+            'instance_pools = ["ml.g6.xlarge", "ml.c6i.large"]',
+            "decision.instance_pools: CPU and GPU types are mixed: one image serves all pools, so choose one kind",
+        ),
+        (
+            'instance_pools = ["ml.g6.xlarge", "g5.xlarge"]',
+            "decision.instance_pools[1]: 'g5.xlarge' is not a SageMaker instance type; they read like 'ml.c6i.2xlarge'",
+        ),
+        (
+            'instance_type = "ml.c7g.large"',
+            "decision.instance_type: 'ml.c7g.large' is arm64; the images here are built for x86-64",
+        ),
+        (
+            'instance_type = "ml.inf2.xlarge"',
+            "decision.instance_type: 'ml.inf2.xlarge' runs no llama.cpp image; "
+            "use a CPU family (ml.c6i…) or an NVIDIA one (ml.g6…)",
+        ),
+        (
+            'instance_type = "ml.c6i.large"\ngpu_layers = 8',
+            "decision.gpu_layers: 8: the instances have no GPU; remove it or set 0",
+        ),
+        (
+            'instance_type = "ml.c6i.large"\nprovision_timeout_seconds = 600',
+            "decision.provision_timeout_seconds: only instance_pools have one; remove it or list pools",
+        ),
+        (
+            'instance_pools = ["ml.g6.xlarge"]\nprovision_timeout_seconds = 299',
+            "decision.provision_timeout_seconds: 299: expected 300 to 3600 seconds for each pool to find capacity",
+        ),
+        (
+            'instance_type = "ml.c6i.large"\nmax_request_tokens = 4095',
+            "decision.max_request_tokens: 4095: smaller than max_tokens (4096), so none could be that long",
+        ),
+    ],
+)
+def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instances: str, problem: str) -> None:
+    assert problems(tmp_path, f"{MODEL}[decision]\n{instances}\n") == [problem]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("", "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"),
+        (
+            'uri = "s3://models/a.gguf"\nrepository = "owner/name"',
+            "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)",
+        ),
+        (
+            f'repository = "a/b"\nfile = "a.gguf"\ntokenizer = {{ repository = "o/n", revision = "{"0" * 40}" }}',
+            "model.revision: missing; expected a commit of 40 lower-case hex digits",
+        ),
+        ('uri = "https://models/a.gguf"', "model.uri: 'https://models/a.gguf': expected s3://bucket/key.gguf"),
+    ],
+)
+def test_a_model_has_one_whole_source(tmp_path: Path, source: str, problem: str) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nsha256 = "{SHA256}"\n{source}\n'
+    assert problems(tmp_path, text) == [problem]
+
+
+def test_an_environment_without_endpoint_is_refused(tmp_path: Path) -> None:
+    assert problems(tmp_path, MODEL) == ["no endpoint: give [chat], [decision] or both"]
+
+
+def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    assert problems(tmp_path, 'region = "us-east-1\n')[0].startswith("not TOML: ")
+
+
+@pytest.mark.parametrize("name", ["prod", "", "../test", "Test"])
+def test_an_unknown_environment_is_told_with_those_there_are(tmp_path: Path, name: str) -> None:
+    (tmp_path / "test.toml").write_text("")
+    with pytest.raises(UnknownEnvironmentError, match=r"Choose one with -c env=<name>, of: test\."):
+        settings.load(name, tmp_path)
+
+
+def test_gpu_layers_default_to_all_on_a_gpu_and_zero_is_a_value(tmp_path: Path) -> None:
+    gpu = '[decision]\ninstance_pools = ["ml.g6.xlarge", "ml.g5.xlarge"]\n'
+    unsaid, zero = load(tmp_path, MODEL + gpu), load(tmp_path, MODEL + gpu + "gpu_layers = 0\n")
+    cpu = load(tmp_path, MODEL + CPU_DECISION)
+    assert [one.decision and one.decision.gpu_layers_or_default for one in (unsaid, zero, cpu)] == [-1, 0, 0]
+
+
+def test_a_gpu_endpoint_gets_the_inference_ami_that_the_image_needs(tmp_path: Path) -> None:
+    gpu = load(tmp_path, MODEL + '[decision]\ninstance_type = "ml.g6.xlarge"\n').decision
+    cpu = load(tmp_path, MODEL + CPU_DECISION).decision
+    assert gpu is not None
+    assert cpu is not None
+    assert gpu.inference_ami_version == "al2023-ami-sagemaker-inference-gpu-4-1"
+    assert cpu.inference_ami_version is None
+
+
+@pytest.mark.parametrize(
+    ("name", "accelerator"),
+    [
+        ("ml.c6i.2xlarge", Accelerator.CPU),
+        ("ml.m7i-flex.large", Accelerator.CPU),
+        ("ml.g4dn.2xlarge", Accelerator.CUDA),
+        ("ml.g6e.xlarge", Accelerator.CUDA),
+        ("ml.p5.48xlarge", Accelerator.CUDA),
+    ],
+)
+def test_an_instance_type_tells_its_accelerator(name: str, accelerator: Accelerator) -> None:
+    assert InstanceType.parse(name).accelerator is accelerator
+
+
+def test_the_docs_page_names_every_setting(repository_root: Path) -> None:
+    page = (repository_root / "docs" / "settings.md").read_text(encoding="utf-8")
+    sections = (settings.Settings, settings.Model, settings.Images, settings.ChatEndpoint, settings.DecisionEndpoint)
+    for section in sections:
+        missing = [name for name in section.model_fields if f"`{name}`" not in page and f"[{name}]" not in page]
+        assert not [name for name in missing if name != "tokenizer"], section
