@@ -1,0 +1,77 @@
+"""The command line of the local cloud: `python -m local_cloud up | status | down`."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_cloud import demo
+from local_cloud.cloud import DEFAULT_STATE_DIRECTORY, Cloud, client_settings, discover, start, stop
+from local_cloud.errors import LocalCloudError
+from local_cloud.step import step
+
+app = typer.Typer(help="AWS on this laptop: no account, no Docker.", no_args_is_help=True, add_completion=False)
+StateDirectoryOption = Annotated[Path, typer.Option("--state-dir", help="Where the cloud keeps what it writes.")]
+
+
+@app.command("demo")
+def run_demo(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
+    """Deploy the environment `local`, score decisions, chat, and leave nothing running that was not running before."""
+    demo.demo(state_dir)
+
+
+@app.command()
+def up(
+    state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY,
+    empty: Annotated[bool, typer.Option("--empty", help="Deploy nothing.")] = False,
+) -> None:
+    """Start the cloud in the background and deploy the environment `local` to it."""
+    with step("starting the local cloud"):
+        cloud = start(state_dir, detached=True)
+    if not empty:
+        try:
+            endpoints = demo.deploy(cloud)
+        except BaseException:
+            cloud.stop()
+            raise
+        for contract, name in sorted(endpoints.items()):
+            typer.echo(f"  {contract:<9} {name}")
+    typer.echo(
+        '\nPoint a shell at it with `eval "$(.venv/bin/python -m local_cloud status)"`; end it with `make local-down`.'
+    )
+
+
+@app.command()
+def status(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
+    """Say whether the cloud runs; exit status 1 when it does not."""
+    cloud = discover(state_dir)
+    if cloud is None:
+        typer.echo(f"No local cloud runs in {state_dir}. Start it with: python -m local_cloud up", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"The local cloud runs (pid {cloud.pid}, state in {cloud.state_dir}).\n", err=True)
+    _print_settings(cloud)
+
+
+@app.command()
+def down(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
+    """Stop the cloud and everything it started."""
+    typer.echo("Stopped." if stop(state_dir) else f"No local cloud runs in {state_dir}.", err=True)
+
+
+def _print_settings(cloud: Cloud) -> None:
+    for name, value in client_settings(cloud).items():
+        typer.echo(f"export {name}={shlex.quote(value)}")
+
+
+def main() -> None:
+    """Run the command line; our own errors are one sentence."""
+    try:
+        app()
+    except LocalCloudError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The environment `local` on the local cloud, deployed by the real CDK command."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+
+from local_cloud.cloud import ACCOUNT_ID, REGION, REPOSITORY_ROOT, Cloud, client_environment, client_settings
+from local_cloud.demo_model import smollm2_path
+from local_cloud.errors import DeploymentError
+from local_cloud.leash import Leash
+
+ENVIRONMENT = "local"
+_CDK = REPOSITORY_ROOT / "node_modules" / ".bin" / "cdk"
+_CDK_TIMEOUT_SECONDS = 3600.0
+_CDK_GRACE_SECONDS = 5.0
+_REASON_LINES = 25
+
+
+def client(cloud: Cloud, service: str) -> Any:
+    """A boto3 client that talks to the cloud, whatever this process's AWS settings are."""
+    settings = client_settings(cloud)
+    return boto3.client(  # type: ignore[call-overload]  # any service by name
+        service,
+        endpoint_url=cloud.endpoint_url,
+        region_name=REGION,
+        aws_access_key_id=settings["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=settings["AWS_SECRET_ACCESS_KEY"],
+    )
+
+
+def put_model(cloud: Cloud) -> str:
+    """Put the small model where the environment's settings expect it; returns its URI."""
+    settings = tomllib.loads((REPOSITORY_ROOT / "environments" / f"{ENVIRONMENT}.toml").read_text(encoding="utf-8"))
+    uri = str(settings["model"]["uri"])
+    target = urlsplit(uri)
+    s3 = client(cloud, "s3")
+    s3.create_bucket(Bucket=target.netloc)
+    s3.upload_file(str(smollm2_path()), target.netloc, target.path.lstrip("/"))
+    return uri
+
+
+def bootstrap(cloud: Cloud) -> None:
+    """Run `cdk bootstrap`.
+
+    Raises:
+        DeploymentError: it failed; the message has the end of its output.
+    """
+    _cdk(cloud, "bootstrap", f"aws://{ACCOUNT_ID}/{REGION}")
+
+
+def deploy(cloud: Cloud, *, app: Path = REPOSITORY_ROOT) -> None:
+    """Run `cdk deploy --all` of the environment `local` of the application in `app`.
+
+    Raises:
+        DeploymentError: it failed; the message has the end of its output, where CloudFormation's reason stands.
+    """
+    _cdk(cloud, "deploy", "--all", "--require-approval", "never", app=app)
+
+
+def endpoint_names(cloud: Cloud) -> dict[str, str]:
+    """The deployed endpoints by contract, from the parameters that the deployment wrote."""
+    ssm = client(cloud, "ssm")
+    found = ssm.get_parameters_by_path(Path=f"/decision-endpoints/{ENVIRONMENT}", Recursive=True)["Parameters"]
+    return {one["Name"].split("/")[3]: one["Value"] for one in found if one["Name"].endswith("/endpoint-name")}
+
+
+def _cdk(cloud: Cloud, command: str, *arguments: str, app: Path = REPOSITORY_ROOT) -> None:
+    log = cloud.state_dir / "logs" / f"cdk-{command}.log"
+    options = ["--ci", "--context", f"env={ENVIRONMENT}", "--output", str(cloud.state_dir / "cdk.out")]
+    # neither Node.js nor jsii has to say that it will be too old one day
+    quiet = {"NODE_NO_WARNINGS": "1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20"}
+    with log.open("wb") as output:
+        leash = Leash(
+            [_CDK, command, *arguments, *options],
+            environment={**client_environment(cloud), **quiet},
+            directory=app,
+            output=output,
+            grace_seconds=_CDK_GRACE_SECONDS,
+        )
+    try:
+        status = leash.wait(_CDK_TIMEOUT_SECONDS)
+    finally:
+        leash.end()
+    if status != 0:
+        why = "did not end within an hour" if status is None else "failed"
+        raise DeploymentError(f"cdk {command} {why} (all of it: {log}):\n{_reason(log)}")
+
+
+def _reason(log: Path) -> str:
+    """What CDK says last: from its cross on, where CloudFormation's reason stands."""
+    lines = log.read_text(errors="replace").splitlines()
+    crosses = [number for number, line in enumerate(lines) if "❌" in line]
+    return "\n".join(lines[crosses[-1] :][:_REASON_LINES] if crosses else lines[-_REASON_LINES:])
