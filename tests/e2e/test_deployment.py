@@ -1,0 +1,140 @@
+"""The environment `local`, deployed by the real CDK command to the local cloud and called with boto3."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_cloud import Cloud, client_environment, demo, deployment
+from local_cloud.errors import DeploymentError
+
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def invoke(cloud: Cloud, endpoint: str, body: object) -> dict[str, Any]:
+    response = deployment.client(cloud, "sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint, ContentType="application/json", Body=json.dumps(body)
+    )
+    answer: dict[str, Any] = json.loads(response["Body"].read())
+    return answer
+
+
+def builds(cloud: Cloud) -> set[str]:
+    return set(deployment.client(cloud, "codebuild").list_builds()["ids"])
+
+
+def test_a_decision_comes_back_with_probabilities_and_what_produced_them(
+    cloud: Cloud, endpoints: dict[str, str]
+) -> None:
+    result = invoke(cloud, endpoints["decision"], demo.ONE_DECISION)["result"]
+    assert result["id"] == "route"
+    assert result["option_ids"] == ["account", "billing", "sales"]
+    assert math.isclose(sum(result["probabilities"]), 1.0, abs_tol=1e-9)
+    assert 0 < result["allowed_token_mass"] <= 1
+    assert SHA256 in json.dumps(result["model"])
+
+
+def test_decisions_over_one_state_score_the_same_bits_as_alone(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    shared = invoke(cloud, endpoints["decision"], demo.THREE_DECISIONS_OVER_ONE_STATE)["results"]
+    alone = [
+        invoke(cloud, endpoints["decision"], {"decision": decision})["result"]
+        for decision in demo.THREE_DECISIONS_OVER_ONE_STATE["decisions"]
+    ]
+    assert [one["id"] for one in shared] == ["action", "page", "severity"]
+    assert [one["option_logits"] for one in shared] == [one["option_logits"] for one in alone]
+    assert [one["prompt_sha256"] for one in shared] == [one["prompt_sha256"] for one in alone]
+
+
+def test_the_same_model_chats(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    answer = invoke(cloud, endpoints["chat"], demo.CHAT)
+    assert answer["choices"][0]["message"]["role"] == "assistant"
+    assert answer["choices"][0]["message"]["content"].strip()
+
+
+def test_a_refusal_reaches_the_caller_with_the_container_s_status_and_sentence(
+    cloud: Cloud, endpoints: dict[str, str]
+) -> None:
+    one_option = {"decision": {**demo.ONE_DECISION["decision"], "options": demo.QUEUES[:1]}}
+    with pytest.raises(ClientError) as caught:
+        invoke(cloud, endpoints["decision"], one_option)
+    response: Any = caught.value.response
+    assert response["Error"]["Code"] == "ModelError"
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 424
+    assert response["OriginalStatusCode"] == 400
+    assert "options" in json.loads(response["OriginalMessage"])["error"]
+
+
+def test_sagemaker_runs_the_decision_image_by_digest(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    sagemaker = deployment.client(cloud, "sagemaker")
+    endpoint = sagemaker.describe_endpoint(EndpointName=endpoints["decision"])
+    config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
+    model = sagemaker.describe_model(ModelName=config["ProductionVariants"][0]["ModelName"])
+    repository, digest = model["PrimaryContainer"]["Image"].split("@")
+    images = deployment.client(cloud, "ecr").describe_images(repositoryName=repository.partition("/")[2])
+    assert digest in [image["imageDigest"] for image in images["imageDetails"]]
+
+
+def test_a_second_deployment_builds_nothing_and_leaves_the_endpoints_alone(
+    cloud: Cloud, endpoints: dict[str, str]
+) -> None:
+    sagemaker = deployment.client(cloud, "sagemaker")
+    before = builds(cloud), sagemaker.describe_endpoint(EndpointName=endpoints["decision"])["EndpointConfigName"]
+    deployment.deploy(cloud)
+    assert before == (
+        builds(cloud),
+        sagemaker.describe_endpoint(EndpointName=endpoints["decision"])["EndpointConfigName"],
+    )
+
+
+def test_a_model_that_fails_its_checksum_stops_the_deployment_and_the_old_one_serves_on(
+    cloud: Cloud, endpoints: dict[str, str], other_app: Path
+) -> None:
+    settings = other_app / "environments" / "local.toml"
+    settings.write_text(settings.read_text().replace(SHA256, "0" * 64))
+
+    with pytest.raises(DeploymentError) as caught:
+        deployment.deploy(cloud, app=other_app)
+
+    told = " ".join(str(caught.value).split())
+    for part in ("FAILED. BUILD: ", "python -m model_build", SHA256, "0" * 64, "Log: "):
+        assert part in told
+    assert invoke(cloud, endpoints["decision"], demo.ONE_DECISION)["result"]["option_ids"]
+    deployment.deploy(cloud)
+
+
+def test_changed_settings_reach_the_container_under_the_same_endpoint_name(
+    cloud: Cloud, endpoints: dict[str, str], other_app: Path
+) -> None:
+    settings = other_app / "environments" / "local.toml"
+    settings.write_text(settings.read_text() + "max_shared_decisions = 2\n")
+    built = builds(cloud)
+
+    deployment.deploy(cloud, app=other_app)
+
+    assert deployment.endpoint_names(cloud) == endpoints
+    assert builds(cloud) == built
+    with pytest.raises(ClientError, match="2"):
+        invoke(cloud, endpoints["decision"], demo.THREE_DECISIONS_OVER_ONE_STATE)
+    deployment.deploy(cloud)
+    assert len(invoke(cloud, endpoints["decision"], demo.THREE_DECISIONS_OVER_ONE_STATE)["results"]) == 3
+
+
+def test_the_demo_uses_the_cloud_that_is_up_and_shows_what_it_deployed(
+    cloud: Cloud, endpoints: dict[str, str], repository_root: Path
+) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "local_cloud", "demo", "--state-dir", str(cloud.state_dir)],
+        cwd=repository_root,
+        env={**client_environment(cloud), "COLUMNS": "140"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    for text in (*endpoints.values(), "InService", "Which queue should handle this request?", "account", "%", "ms"):
+        assert text in shown.stdout
