@@ -82,7 +82,14 @@ def load_scorer(settings: Settings) -> Scorer:
 
     artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
     template = from_tokenizer_files(settings.tokenizer_source)
-    engine = LlamaEngine(artifact.gguf, template, settings.max_tokens, settings.threads, settings.n_gpu_layers)
+    engine = LlamaEngine(
+        artifact.gguf,
+        template,
+        settings.max_tokens,
+        settings.threads,
+        settings.n_gpu_layers,
+        cache_tokens=settings.cache_tokens,
+    )
     model = identity(artifact, settings, loaded)
     seconds = time.perf_counter() - started
     log.info(
