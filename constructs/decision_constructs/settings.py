@@ -245,6 +245,9 @@ class DecisionEndpoint(Endpoint):
     max_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a decision")] = 4096
     max_request_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a request")] = 8192
     max_shared_decisions: Annotated[int, Field(ge=1, le=400, description="1 to 400 decisions over one state")] = 8
+    cache_tokens: Annotated[
+        int, Field(ge=0, le=16_777_216, description="0 to 16777216 tokens of states kept in host memory")
+    ] = 16_384
     max_body_bytes: Annotated[int, Field(ge=1024, le=6_291_456, description="1024 to 6291456 bytes")] = 262_144
     max_in_flight: Annotated[int, Field(ge=1, le=64, description="1 to 64 requests admitted at a time")] = 1
 
