@@ -3,33 +3,23 @@
 Each section is a frozen model; a section's own rules run beside its field checks, so that one run names every problem.
 """
 
-import difflib
 import re
-import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic import Field, ValidationError
 
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
-
-Raw = dict[str, Any]
-Problem = tuple[tuple[str | int, ...], str]
-"""Where (a key path below the section) and what."""
+from decision_constructs.section import Problem, Raw, Section, expected
 
 ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 INFERENCE_AMI_CUDA_13 = "al2023-ami-sagemaker-inference-gpu-4-1"
 """The one inference AMI whose driver (580) runs the CUDA 13.0 of the published GPU image; the default is too old."""
 
 _PUBLISHED = "public.ecr.aws/deep-learning-containers/llama-cpp"
-_TOLD = "told"
-"""The type of an error that is already a sentence of ours."""
-_SEEN_LIMIT = 80
 
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$", description="a commit of 40 lower-case hex digits")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="64 lower-case hex digits")]
@@ -51,63 +41,6 @@ ImageReference = Annotated[
         description="an image pinned by digest, repository@sha256:<64 hex digits>; a tag can change under the endpoint",
     ),
 ]
-
-
-class Section(BaseModel):
-    """A table of the settings file: frozen, no unknown keys, field checks and rules reported together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @classmethod
-    def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Yield what is wrong across fields. `raw` is the table as written: nothing in it can be trusted."""
-        yield from ()
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _check_fields_and_rules(cls, raw: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        section, problems = None, list[Problem]()
-        try:
-            section = handler(raw)
-        except ValidationError as error:
-            problems += [(line["loc"], cls._sentence(line)) for line in error.errors()]
-        if isinstance(raw, dict):
-            problems += cls.rules(raw)
-        if section is None or problems:
-            raise ValidationError.from_exception_data(
-                cls.__name__,
-                [
-                    InitErrorDetails(type=PydanticCustomError(_TOLD, "{text}", {"text": text}), loc=where, input=None)
-                    for where, text in problems
-                ],
-            )
-        return section
-
-    @classmethod
-    def _sentence(cls, line: ErrorDetails) -> str:
-        key = str(line["loc"][0]) if line["loc"] else ""
-        match line["type"]:
-            case "missing":
-                return f"missing; {_expected(cls, key)}"
-            case "extra_forbidden":
-                near = difflib.get_close_matches(key, cls.model_fields, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(cls.model_fields)}"
-                return f"unknown key; {hint}"
-            case type_ if type_ == _TOLD:
-                return line["msg"]
-            case _:
-                seen = textwrap.shorten(repr(line["input"]), _SEEN_LIMIT, placeholder="…")
-                return f"{seen}: {_expected(cls, key, line['msg'])}"
-
-
-def _expected(section: type[Section], key: str, otherwise: str = "give it a value") -> str:
-    """What the field's description says is allowed; `X | None` keeps it one level down."""
-    field = section.model_fields.get(key)
-    if field is None:
-        return otherwise[:1].lower() + otherwise[1:]
-    inner = (extra for part in get_args(field.annotation) for extra in getattr(part, "__metadata__", ()))
-    descriptions = [told.description for told in (field, *inner) if isinstance(told, FieldInfo) and told.description]
-    return f"expected {descriptions[0]}" if descriptions else otherwise[:1].lower() + otherwise[1:]
 
 
 class Tokenizer(Section):
@@ -135,7 +68,7 @@ class Model(Section):
             yield (), "give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"
         elif hub:
             for key in {"repository", "revision", "file"} - set(hub):
-                yield (key,), f"missing; {_expected(cls, key)}"
+                yield (key,), f"missing; {expected(cls, key)}"
 
 
 class Images(Section):
