@@ -5,7 +5,6 @@ becomes one sentence: what was seen, what is expected.
 """
 
 import difflib
-import textwrap
 from collections.abc import Iterator
 from typing import Any, Self, get_args
 
@@ -19,7 +18,7 @@ Problem = tuple[tuple[str | int, ...], str]
 
 _TOLD = "told"
 """The type of an error that is already a sentence of ours."""
-_SEEN_LIMIT = 80
+_SEEN_LIMIT = 160
 
 
 class Section(BaseModel):
@@ -56,6 +55,8 @@ class Section(BaseModel):
     def _sentence(cls, line: ErrorDetails) -> str:
         key = str(line["loc"][0]) if line["loc"] else ""
         match line["type"]:
+            case "model_type":
+                return "expected a table"
             case "missing":
                 return f"missing; {expected(cls, key)}"
             case "extra_forbidden":
@@ -65,7 +66,8 @@ class Section(BaseModel):
             case type_ if type_ == _TOLD:
                 return line["msg"]
             case _:
-                seen = textwrap.shorten(repr(line["input"]), _SEEN_LIMIT, placeholder="…")
+                seen = repr(line["input"])
+                seen = seen if len(seen) <= _SEEN_LIMIT else f"{seen[:_SEEN_LIMIT]}…"
                 return f"{seen}: {expected(cls, key, line['msg'])}"
 
 
