@@ -31,12 +31,11 @@ class Labels:
 
 def after(tokenizer: Tokenizer, context: str) -> Labels:
     """The first candidates that are one token right after ``context``, ``MAX_OPTIONS`` at most."""
-    before = tokenizer.tokenize(context, parse_special=True).tolist()
 
     def token_of(text: str) -> int | None:
-        ids = tokenizer.tokenize(context + text, parse_special=True).tolist()
-        # A label that merged with the context, or changed its tokens, is not what the model would answer.
-        return ids[-1] if ids[:-1] == before and tokenizer.piece(ids[-1]) == text else None
+        # Only the last token counts: with a label behind them, two line breaks can be two tokens instead of one.
+        last = int(tokenizer.tokenize(context + text, parse_special=True)[-1])
+        return last if tokenizer.piece(last) == text else None
 
     return _first(token_of)
 

@@ -51,8 +51,11 @@ def preamble_ids(logits: NDArray[np.float32], answer_ids: Sequence[int]) -> list
     if int(row.argmax()) in answer_ids:
         return []
     row[list(answer_ids)] = -np.inf
-    order = np.argsort(-row, kind="stable")  # of equals, the one with the lower id
-    return [int(token) for token in order[:PREAMBLES] if np.isfinite(row[token])]
+    found: list[int] = []
+    for _ in range(min(PREAMBLES, row.size - len(answer_ids))):
+        found.append(int(row.argmax()))  # of equals, the one with the lower id
+        row[found[-1]] = -np.inf
+    return found
 
 
 def marginal(

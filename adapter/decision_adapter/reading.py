@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class Prompt:
     order: tuple[int, ...]
     """Indexes into the options as sent; the first got the first label."""
 
-    @property
+    @cached_property
     def segments(self) -> Segments:
         """The prompt, cut."""
         return cut(self.ids, self.state_ids)
