@@ -250,3 +250,37 @@ def test_metadata_has_the_identity_and_the_labels(scorer_on: Callable[..., Engin
     metadata: dict[str, Any] = scorer_on(ByteEngine(pairs=["AB"])).metadata()
     assert metadata["model"]["prompt_profile"] == "direct-options-v1"
     assert [layout["max_options"] for layout in metadata["profiles"]] == [16, 27]
+
+
+def test_an_average_is_that_of_its_orders_asked_one_by_one(scorer_on: Callable[..., EngineScorer]) -> None:
+    # given an averaged answer, and those to the same options sent in each order
+    scorer = scorer_on(ByteEngine())
+    average = score(scorer, decision("a", "b", readout=AVERAGE))
+    first, second = score(scorer, decision("a", "b")), score(scorer, decision("b", "a"))
+    # then
+    for field in ("probabilities", "option_logits"):
+        mean = [(one + other) / 2 for one, other in zip(first[field], second[field][::-1], strict=True)]
+        assert average[field] == pytest.approx(mean)
+    mass = (first["allowed_token_mass"] + second["allowed_token_mass"]) / 2
+    assert average["allowed_token_mass"] == pytest.approx(mass)
+    assert average["orders"]["prompt_sha256"] == [first["prompt_sha256"], second["prompt_sha256"]]
+
+
+def test_what_was_looked_through_is_calibrated_too(scorer_on: Callable[..., EngineScorer]) -> None:
+    # given the answer of an uncalibrated scorer, and a temperature of 2
+    asked, engine = decision("a", "b", readout=MARGINAL), ByteEngine(weights(A=1, B=1, **{"*": 6}, C=2))
+    first, second = score(scorer_on(engine), asked)["probabilities"]
+    flat = score(scorer_on(engine, calibration=Calibration(id="c", temperature=2.0)), asked)["probabilities"]
+    # then the odds are their root
+    assert flat[1] / flat[0] == pytest.approx(math.sqrt(second / first))
+
+
+def test_a_preamble_has_to_fit_the_tokens_of_a_decision_too(scorer_on: Callable[..., EngineScorer]) -> None:
+    # given room for exactly the prompt
+    engine = ByteEngine()
+    engine.max_tokens = len(f"<{profile.user_text(decision())}>")
+    scorer = scorer_on(engine)
+    # then
+    assert scorer.score([decision(readout=AVERAGE)]).results
+    with pytest.raises(TooLargeError, match=rf"{engine.max_tokens + 1} tokens, at most {engine.max_tokens} "):
+        scorer.score([decision(readout=MARGINAL)])
