@@ -181,6 +181,8 @@ def prepare(decision: Decision, layout: Layout, state_ids: TokenIds, temperature
 def evaluate(readings: Sequence[Reading], forward: Callable[[Sequence[Segments]], list[Evaluation]]) -> list[Evaluated]:
     """What ``forward`` gives for the prompts of ``readings``, and then for those followed by their preambles.
 
+    The engine thread only, as ``forward`` is the engine's: what to look through follows from the first logits.
+
     Raises:
         ScoringError: a logit is NaN or infinite, where a readout had to look for preambles.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from decision_adapter.calibration import Calibration
-from decision_adapter.engine import Engine, Evaluation, Segments, TokenIds
+from decision_adapter.engine import Engine, TokenIds
 from decision_adapter.errors import BusyError, TooLargeError
 from decision_adapter.profile import Profile, direct_options
 from decision_adapter.reading import Evaluated, Reading, evaluate, prepare
@@ -89,7 +89,7 @@ class EngineScorer:
         self._check_limits(readings)
         encoded = time.perf_counter()
         with self._place():
-            evaluated = evaluate(readings, self._forward)
+            evaluated = self._engine_thread.submit(evaluate, readings, self._engine.evaluate).result()
         results = [self._result(reading, found) for reading, found in zip(readings, evaluated, strict=True)]
         evaluations = [evaluation for found in evaluated for evaluation in found.all]
         return Scores(
@@ -145,9 +145,6 @@ class EngineScorer:
                 "counted once, every order of options and every preamble looked through counted too; send fewer "
                 "decisions at a time, or ask for a cheaper readout"
             )
-
-    def _forward(self, prompts: Sequence[Segments]) -> list[Evaluation]:
-        return self._engine_thread.submit(self._engine.evaluate, prompts).result()
 
     @contextmanager
     def _place(self) -> Iterator[None]:
