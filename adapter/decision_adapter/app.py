@@ -20,7 +20,7 @@ from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping and POST /invocations"
+ROUTES = "there are GET /ping, GET /metadata and POST /invocations"
 
 Answer = tuple[Response, int]
 
@@ -33,6 +33,10 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     @app.get("/ping")
     def ping() -> Answer:
         return (jsonify(status="ready"), 200) if loading.ready else (jsonify(status="loading"), 503)
+
+    @app.get("/metadata")
+    def metadata() -> Answer:
+        return jsonify(loading.scorer().metadata()), 200
 
     @app.post("/invocations")
     def invocations() -> Answer:

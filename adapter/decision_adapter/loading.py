@@ -5,7 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from decision_adapter import calibration, decider_config, profile
 from decision_adapter.artifact import ModelArtifact, open_artifact
+from decision_adapter.calibration import Calibration
 from decision_adapter.chat_template import from_tokenizer_files
 from decision_adapter.errors import LibraryError, LoadingError, StartError
 from decision_adapter.llama import library
@@ -71,6 +73,7 @@ def load_scorer(settings: Settings) -> Scorer:
         StartError: with the sentence an operator needs.
     """
     started = time.perf_counter()
+    profile_name, fitted = how_to_read(settings)
     loaded = library.load(settings.lib_dir)
     if settings.n_gpu_layers != 0 and not loaded.gpus:
         raise LibraryError(
@@ -91,16 +94,36 @@ def load_scorer(settings: Settings) -> Scorer:
         cache_tokens=settings.cache_tokens,
     )
     model = identity(artifact, settings, loaded)
+    layouts = profile.build(profile_name, engine)
     seconds = time.perf_counter() - started
     log.info(
         "model loaded",
         extra={"fields": {"seconds": round(seconds, 3), "max_tokens": engine.max_tokens, "model": model}},
     )
-    return EngineScorer(engine, model, settings.max_request_tokens, settings.max_in_flight)
+    log.info("prompt profile", extra={"fields": {"calibration": fitted and fitted.id, "profiles": layouts.metadata()}})
+    return EngineScorer(
+        engine, model, settings.max_request_tokens, settings.max_in_flight, profile=layouts, calibration=fitted
+    )
+
+
+def how_to_read(settings: Settings) -> tuple[str, Calibration | None]:
+    """The prompt profile's name and the calibration: what the settings say, else the files in the archive.
+
+    The temperatures of a ``decider_config.json`` belong to its own prompt profile and go with no other.
+
+    Raises:
+        StartError: one of the files is not what it should be.
+    """
+    decider = decider_config.read(settings.model_dir)
+    name = settings.prompt_profile or (decider.profile if decider else PROMPT_VERSION)
+    fitted = calibration.find(settings.model_dir, settings.calibration_path)
+    if fitted is None and decider is not None and name == decider.profile:
+        fitted = calibration.of_decider(decider)
+    return name, fitted
 
 
 def identity(artifact: ModelArtifact, settings: Settings, loaded: library.Library) -> dict[str, object]:
-    """What produced a result, as every result says it: model, library, devices and what was done to the logits."""
+    """What produced a result, but for the prompt profile and the calibration: model, library and devices."""
     return {
         "gguf": artifact.source.model_dump(),
         "tokenizer": artifact.tokenizer.model_dump(),
@@ -108,6 +131,4 @@ def identity(artifact: ModelArtifact, settings: Settings, loaded: library.Librar
         "backends": list(loaded.backends),
         "gpu_layers": settings.n_gpu_layers,
         "threads": settings.threads,
-        "prompt_profile": PROMPT_VERSION,
-        "calibration": None,
     }
