@@ -72,7 +72,7 @@ def measure(settings: Settings, quick: bool, wanted: Sequence[str]) -> Report:
         report.quick = quick
         for name in (name for name in rows.SERVED if name in wanted):
             add(report, rows.served_row(name, settings, scale, logs))
-        if SCALING in wanted:
+        if SCALING in wanted and comparisons:
             report.limits += scaling.limits(settings, comparisons)
     return report
 

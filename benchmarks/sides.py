@@ -51,8 +51,7 @@ class EngineSide:
 
     def __init__(self, settings: Settings) -> None:
         self._scorer = load_scorer(settings)
-        warm = self._scorer.score([WARM_UP]).results[0]
-        self.identity: Any = warm["model"]
+        self._identity = self._scorer.score([WARM_UP]).results[0]["model"]
 
     def score(self, decisions: Sequence[Decision]) -> Answer:
         """Score ``decisions``, which share a state."""
@@ -65,9 +64,9 @@ class EngineSide:
             [(result["prompt_sha256"], result["input_tokens"]) for result in results],
         )
 
-    def describe(self) -> Any:
+    def describe(self) -> object:
         """The identity that every result carries."""
-        return self.identity
+        return self._identity
 
 
 class ReferenceSide:

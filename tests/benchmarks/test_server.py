@@ -1,6 +1,7 @@
 """Clients against a server that refuses, fails and hangs up, over real sockets."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -113,6 +114,42 @@ def test_llama_server_is_asked_for_one_token_of_the_whole_prompt() -> None:
         assert body["prompt"].startswith('<s>{"evidence": "the state", "criterion": "' + decision.question)
         assert body["prompt"].endswith("}</s>")
         assert (body["n_predict"], body["cache_prompt"]) == (1, True)
+
+
+STAND_IN = """#!{python}
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{{}}")
+
+arguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+assert (arguments["--parallel"], arguments["--threads"], arguments["--n-gpu-layers"]) == ("1", "3", "0")
+HTTPServer((arguments["--host"], int(arguments["--port"])), Handler).serve_forever()
+"""
+
+
+def test_llama_server_on_the_path_is_run_with_our_threads_and_one_slot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a program of that name that answers as it does
+    program = tmp_path / "llama-server"
+    program.write_text(STAND_IN.format(python=sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    # then it is started, waited for, and asked
+    settings = Settings.from_environment({"SEMIF_THREADS": "3", "SEMIF_GGUF_PATH": str(program)})
+    with llama_server(settings, Scaffold("", ""), tmp_path) as side:
+        assert side is not None
+        assert side.score([Desk(1).decision("s")]).seconds > 0
 
 
 def test_without_llama_server_there_is_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
