@@ -69,6 +69,11 @@ test: install ## linters, types and all tests
 	$(call step,checking types,mypy --no-error-summary && mypy --no-error-summary app.py)
 	$(call step,running the tests,python -m pytest -q -n 2 --dist loadfile $(TESTS))
 
+# Rows, or options such as --strict, go into BENCH.
+.PHONY: bench
+bench: install ## measure speed against the reference algorithm and write benchmarks/results; about 15 minutes, idle
+	@exec python -m benchmarks --model "$$(python -c 'from local_cloud.demo_model import smollm2_path; print(smollm2_path())')" $(BENCH)
+
 # --- in an account ----------------------------------------------------------------------------------------------------
 
 .PHONY: environment

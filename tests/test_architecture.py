@@ -12,6 +12,7 @@ FAMILIES = {
     "adapter/decision_adapter": {"decision_adapter"},
     "model_build": {"model_build"},
     "local_cloud": {"local_cloud"},
+    "benchmarks": {"benchmarks", "decision_adapter"},
 }
 OURS = set().union(*FAMILIES.values())
 
