@@ -23,8 +23,8 @@ from decision_adapter.settings import Settings
 
 SERVE = Path(decision_adapter.__file__).parents[1] / "serve"
 
-BUSY_SECONDS = 0.05
-"""Wait of a client that was told 503 without a time to retry after."""
+BUSY_SECONDS = 0.5
+"""Wait of a client that was told 503 without a time to retry after. Those who hammer take the CPU that scores."""
 
 
 @dataclass
