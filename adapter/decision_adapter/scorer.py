@@ -1,15 +1,15 @@
 """Scoring the decisions of a request: limits, admission, the engine thread, and the answer's fields."""
 
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from decision_adapter import metrics
+from decision_adapter.admission import Admission
 from decision_adapter.engine import Engine, Evaluation, Segments, cut
-from decision_adapter.errors import BusyError, TooLargeError
+from decision_adapter.errors import TooLargeError
+from decision_adapter.pace import Pace
 from decision_adapter.prompt import PROMPT_VERSION, user_text
 from decision_adapter.readout import PROBABILITY_STATUS, READOUT, read
 from decision_adapter.schema import Decision, Option
@@ -33,12 +33,19 @@ class Scores:
 class Scorer(Protocol):
     """Anything that can answer decisions."""
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = ...) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread.
 
+        Args:
+            decisions: at least one.
+            still_wanted: asked right before they are scored; when it says no, they are not.
+
         Raises:
-            RequestError: too many tokens, busy, or a failure of the engine.
+            RequestError: too many tokens, busy, too late, or a failure of the engine.
         """
+
+    def drain(self, seconds: float) -> None:
+        """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
 
 
 @dataclass(frozen=True)
@@ -53,29 +60,33 @@ class Prompt:
 class EngineScorer:
     """A ``Scorer`` on an ``Engine``.
 
-    Request threads render, tokenise and check limits, then ask for a place; only who has one reaches the engine thread,
-    which is the one thread that runs ``evaluate``. The places bound both the work that waits and how long it waits.
+    Request threads render, tokenise and check limits, then run ``evaluate`` through ``Admission``, which bounds the
+    work that waits and how long it waits.
     """
 
     def __init__(
-        self, engine: Engine, identity: Mapping[str, object], max_request_tokens: int, max_in_flight: int
+        self,
+        engine: Engine,
+        identity: Mapping[str, object],
+        max_request_tokens: int,
+        max_in_flight: int,
+        deadline_seconds: float = 55,
     ) -> None:
         self._engine = engine
         self._identity = dict(identity)
         self._max_request_tokens = max_request_tokens
-        self._max_in_flight = max_in_flight
-        self._places = threading.BoundedSemaphore(max_in_flight)
-        self._engine_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
+        self._pace = Pace(deadline_seconds)
+        self._admission = Admission(max_in_flight, deadline_seconds)
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread."""
         started = time.perf_counter()
         prompts = self._prompts(decisions)
         self._check_limits(decisions, prompts)
         encoded = time.perf_counter()
-        with self._place():
-            segments = [prompt.segments for prompt in prompts]
-            evaluations = self._engine_thread.submit(self._engine.evaluate, segments).result()
+        segments = [prompt.segments for prompt in prompts]
+        evaluations = self._admission.run(lambda stop: self._engine.evaluate(segments, stop), started, still_wanted)
+        self._count(prompts, evaluations)
         results = [
             self._result(decision, prompt, evaluation)
             for decision, prompt, evaluation in zip(decisions, prompts, evaluations, strict=True)
@@ -92,9 +103,13 @@ class EngineScorer:
             },
         )
 
+    def drain(self, seconds: float) -> None:
+        """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
+        self._admission.stop_after(seconds)
+
     def close(self) -> None:
         """Wait for the engine thread to finish what it has and end it."""
-        self._engine_thread.shutdown()
+        self._admission.close()
 
     def _prompts(self, decisions: Sequence[Decision]) -> list[Prompt]:
         started = time.perf_counter()
@@ -112,7 +127,7 @@ class EngineScorer:
         """Refuse what is too much to decode.
 
         Raises:
-            TooLargeError: a decision or the request has too many tokens.
+            TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
         """
         for decision, prompt in zip(decisions, prompts, strict=True):
             if len(prompt.segments) > self._engine.max_tokens:
@@ -126,20 +141,17 @@ class EngineScorer:
                 f"request: {tokens} tokens, at most {self._max_request_tokens} (SEMIF_MAX_REQUEST_TOKENS), the state "
                 "counted once; send fewer decisions at a time"
             )
+        self._pace.check(tokens)
 
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """Hold one of the places while the engine works.
-
-        Raises:
-            BusyError: all are taken; nobody waits for one.
-        """
-        if not self._places.acquire(blocking=False):
-            raise BusyError(f"busy: {self._max_in_flight} in flight (SEMIF_MAX_IN_FLIGHT); try again")
-        try:
-            yield
-        finally:
-            self._places.release()
+    def _count(self, prompts: Sequence[Prompt], evaluations: Sequence[Evaluation]) -> None:
+        """Take note of the tokens that were decoded and of those that were not."""
+        tokens = sum(len(prompt.segments) for prompt in prompts)
+        reused = sum(evaluation.reused_tokens for evaluation in evaluations)
+        metrics.PROMPT_TOKENS.inc(tokens)
+        metrics.REUSED_TOKENS.inc(reused)
+        # Of a prompt evaluated alone it is certain what was decoded in which time.
+        if len(prompts) == 1:
+            self._pace.learn(tokens - reused, evaluations[0].prefill_seconds + evaluations[0].suffix_seconds)
 
     def _result(self, decision: Decision, prompt: Prompt, evaluation: Evaluation) -> dict[str, object]:
         started = time.perf_counter()

@@ -7,7 +7,7 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from decision_adapter.engine import TokenIds
+from decision_adapter.engine import Stop, TokenIds
 from decision_adapter.errors import ModelError, ScoringError
 
 BATCH_TOKENS = 512
@@ -23,7 +23,17 @@ FAILURES = {
     1: "no free place in the KV cache",
     2: "aborted",
     -1: "llama.cpp refused the batch",
+    -2: "no memory for the compute graph",
+    -3: "the compute graph failed",
 }
+"""What ``llama_decode`` returns when it is not 0; anything else below -1 is fatal too."""
+
+IS_STOPPED = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
+"""The abort callback: C's own strlen, of the flag of a ``Stop``: 0 goes on, 1 aborts.
+
+llama.cpp calls it before every node of the graph, about a thousand times a decode. A Python function would take the
+interpreter's lock each time, and wait for it while request threads hold it.
+"""
 
 
 class Batch:
@@ -88,7 +98,13 @@ class Context:
             )
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = Batch()
+        self._stop = Stop()
         self._vocabulary_size = vocabulary_size
+
+    def obey(self, stop: Stop) -> None:
+        """Let ``stop`` end the decodes from now on."""
+        llama_cpp.llama_set_abort_callback(self._context, IS_STOPPED, stop.flag.ctypes.data)
+        self._stop = stop  # kept alive: llama.cpp has a bare pointer to its flag
 
     def clear(self) -> None:
         """Forget both sequences."""
@@ -103,14 +119,17 @@ class Context:
         """Decode ``tokens`` into ``sequence`` from ``position`` on; ``output`` makes ``logits`` theirs.
 
         Raises:
-            ScoringError: llama.cpp could not; the memory is not to be used before a ``clear``.
+            ScoringError: llama.cpp could not.
+            RequestError: the error of the ``Stop`` that was obeyed. After either, ``clear`` before anything else.
         """
         for start in range(0, len(tokens), BATCH_TOKENS):
+            self._stop.check()  # a GPU backend does not look at the flag in the middle of a graph
             piece = tokens[start : start + BATCH_TOKENS]
             last = start + len(piece) == len(tokens)
             self._batch.fill(piece, position + start, sequence, output and last)
             result = llama_cpp.llama_decode(self._context, self._batch.struct)
             if result != 0:
+                self._stop.check()
                 reason = FAILURES.get(result, "a fatal error in llama.cpp")
                 raise ScoringError(f"llama_decode of {len(piece)} tokens failed with {result}: {reason}")
 

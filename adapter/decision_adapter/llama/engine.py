@@ -7,7 +7,7 @@ from pathlib import Path
 import llama_cpp
 
 from decision_adapter.chat_template import ChatTemplate, scaffold
-from decision_adapter.engine import Evaluation, Segments, TokenIds
+from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
 from decision_adapter.errors import ModelError, TemplateError
 from decision_adapter.llama.context import BRANCH, KEPT, Context
 from decision_adapter.llama.vocabulary import Vocabulary
@@ -38,6 +38,7 @@ class LlamaEngine:
         self.vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         self.scaffold = scaffold(template or self._own_template())
         self.answer_ids = self.vocabulary.answer_ids(self.scaffold)
+        self.layers: int = llama_cpp.llama_model_n_layer(self._model)
         self.max_tokens = min(max_tokens, llama_cpp.llama_model_n_ctx_train(self._model))
         self._context = Context(self._model, self.max_tokens, threads, n_gpu_layers != 0, self.vocabulary.size)
 
@@ -45,8 +46,9 @@ class LlamaEngine:
         """Token ids of the scaffold's beginning, ``user`` as plain text, and ``after``. Any thread."""
         return self.vocabulary.encode(self.scaffold.before, user, after)
 
-    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
+    def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
         """Next-token logits of each prompt; prompts in a row with the same prefix share its decode."""
+        self._context.obey(stop or Stop())
         evaluations: list[Evaluation] = []
         kept: bytes | None = None
         prefixes = [prompt.prefix.tobytes() for prompt in prompts]
