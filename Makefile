@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-CDK = cdk --context env=$(or $(ENV),$(error say which environment: make $@ ENV=dev))
+CDK = cdk --context env=$(ENV)
 
 # $(call step,what it does,the command)
 define step
@@ -71,14 +71,21 @@ test: install ## linters, types and all tests
 
 # --- in an account ----------------------------------------------------------------------------------------------------
 
-.PHONY: synth diff deploy destroy
-synth: .venv/.deploy node_modules/.installed ## synthesize ENV=name; needs no account
+.PHONY: environment
+environment:
+	@[[ -n "$(ENV)" && -f "environments/$(ENV).toml" ]] || \
+		{ echo "say which environment, as in: make $(MAKECMDGOALS) ENV=dev (there are: $(basename $(notdir $(wildcard environments/*.toml))))" >&2; exit 1; }
+
+.PHONY: bootstrap synth diff deploy destroy
+bootstrap: environment .venv/.deploy node_modules/.installed ## prepare the account and region of ENV=name, once
+	@$(CDK) bootstrap
+synth: environment .venv/.deploy node_modules/.installed ## synthesize ENV=name; needs no account
 	@$(CDK) synth --quiet
-diff: .venv/.deploy node_modules/.installed ## what deploying ENV=name would change
+diff: environment .venv/.deploy node_modules/.installed ## what deploying ENV=name would change
 	@$(CDK) diff
-deploy: .venv/.deploy node_modules/.installed ## deploy ENV=name
+deploy: environment .venv/.deploy node_modules/.installed ## deploy ENV=name
 	@$(CDK) deploy --all
-destroy: .venv/.deploy node_modules/.installed ## delete ENV=name; asks first
+destroy: environment .venv/.deploy node_modules/.installed ## delete ENV=name; asks first
 	@$(CDK) destroy --all
 
 .PHONY: clean

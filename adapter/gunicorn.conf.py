@@ -13,7 +13,7 @@ from decision_adapter.settings import Settings
 _settings = Settings.from_environment(os.environ)
 
 wsgi_app = "decision_adapter.wsgi:app"
-chdir = str(Path(__file__).parent)
+pythonpath = str(Path(__file__).parent)
 bind = f"{_settings.host}:{_settings.port}"
 
 # One model, one llama.cpp context, one owner: a second worker would load the model a second time.

@@ -1,18 +1,25 @@
 """The command line of the local cloud: `python -m local_cloud up | status | down`."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local_cloud import demo
 from local_cloud.cloud import DEFAULT_STATE_DIRECTORY, Cloud, client_settings, discover, start, stop
 from local_cloud.errors import LocalCloudError
 from local_cloud.step import step
 
-app = typer.Typer(help="AWS on this laptop: no account, no Docker.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    help="AWS on this laptop: no account, no Docker.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 StateDirectoryOption = Annotated[Path, typer.Option("--state-dir", help="Where the cloud keeps what it writes.")]
 
 
@@ -45,10 +52,10 @@ def up(
 
 @app.command()
 def status(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
-    """Say whether the cloud runs; exit status 1 when it does not."""
+    """Print the shell commands that point AWS clients at the cloud alone; exit status 1 when none runs."""
     cloud = discover(state_dir)
     if cloud is None:
-        typer.echo(f"No local cloud runs in {state_dir}. Start it with: python -m local_cloud up", err=True)
+        typer.echo(f"No local cloud runs in {state_dir}. Start it with: make local-up", err=True)
         raise typer.Exit(1)
     typer.echo(f"The local cloud runs (pid {cloud.pid}, state in {cloud.state_dir}).\n", err=True)
     _print_settings(cloud)
@@ -61,15 +68,18 @@ def down(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
 
 
 def _print_settings(cloud: Cloud) -> None:
-    for name, value in client_settings(cloud).items():
+    settings = client_settings(cloud)
+    for name in sorted(name for name in os.environ if name.startswith("AWS_") and name not in settings):
+        typer.echo(f"unset {name}")
+    for name, value in settings.items():
         typer.echo(f"export {name}={shlex.quote(value)}")
 
 
 def main() -> None:
-    """Run the command line; our own errors are one sentence."""
+    """Run the command line; what goes wrong at the cloud is one sentence."""
     try:
         app()
-    except LocalCloudError as error:
+    except (LocalCloudError, ClientError, BotoCoreError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -194,7 +194,7 @@ def _wait_until_ready(state: StateDirectory, leash: Leash, start_id: str) -> Run
 def _already_running(state: StateDirectory) -> str:
     record = state.read_run_record()
     who = "another process is starting it" if record is None else f"pid {record.pid}, http://127.0.0.1:{record.port}"
-    return f"a local cloud runs in {state.root} already ({who}). Stop it with: python -m local_cloud down"
+    return f"a local cloud runs in {state.root} already ({who}). Stop it with: make local-down"
 
 
 def last_line(log: Path) -> str:

@@ -1,11 +1,14 @@
 """The environment `local` on the local cloud, deployed by the real CDK command."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
+import botocore.session
+from botocore.config import Config
 
 from local_cloud.cloud import ACCOUNT_ID, REGION, REPOSITORY_ROOT, Cloud, client_environment, client_settings
 from local_cloud.demo_model import smollm2_path
@@ -20,14 +23,21 @@ _REASON_LINES = 25
 
 
 def client(cloud: Cloud, service: str) -> Any:
-    """A boto3 client that talks to the cloud, whatever this process's AWS settings are."""
+    """A boto3 client that talks to the cloud, whatever this process's AWS and proxy settings are."""
     settings = client_settings(cloud)
-    return boto3.client(  # type: ignore[call-overload]  # any service by name
-        service,
-        endpoint_url=cloud.endpoint_url,
-        region_name=REGION,
+    nothing_of_the_user: dict[str, Any] = {
+        "profile": (None, [], None, None),
+        "config_file": (None, None, os.devnull, None),
+        "credentials_file": (None, None, os.devnull, None),
+    }
+    session = boto3.Session(
         aws_access_key_id=settings["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=settings["AWS_SECRET_ACCESS_KEY"],
+        region_name=REGION,
+        botocore_session=botocore.session.Session(session_vars=nothing_of_the_user),
+    )
+    return session.client(  # type: ignore[call-overload]  # any service by name
+        service, endpoint_url=cloud.endpoint_url, config=Config(proxies={})
     )
 
 
@@ -69,13 +79,14 @@ def endpoint_names(cloud: Cloud) -> dict[str, str]:
 
 def _cdk(cloud: Cloud, command: str, *arguments: str, app: Path = REPOSITORY_ROOT) -> None:
     log = cloud.state_dir / "logs" / f"cdk-{command}.log"
-    options = ["--ci", "--context", f"env={ENVIRONMENT}", "--output", str(cloud.state_dir / "cdk.out")]
+    options = ["--ci", "--no-notices", "--context", f"env={ENVIRONMENT}", "--output", str(cloud.state_dir / "cdk.out")]
     # neither Node.js nor jsii has to say that it will be too old one day
     quiet = {"NODE_NO_WARNINGS": "1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20"}
+    alone = {"CDK_DISABLE_CLI_TELEMETRY": "true", "TMPDIR": str(cloud.state_dir / "tmp")}
     with log.open("wb") as output:
         leash = Leash(
             [_CDK, command, *arguments, *options],
-            environment={**client_environment(cloud), **quiet},
+            environment={**client_environment(cloud), **quiet, **alone},
             directory=app,
             output=output,
             grace_seconds=_CDK_GRACE_SECONDS,

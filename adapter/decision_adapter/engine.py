@@ -15,14 +15,10 @@ TokenIds = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Segments:
-    """A prompt cut in two: each piece is decoded by itself.
-
-    A decode's result depends, in its last bits, on where the prompt is cut. So the cut must follow from the prompt
-    alone: never from what is in memory, and never from what else a request asks.
-    """
+    """A prompt in the two pieces that questions over one state tell apart."""
 
     prefix: TokenIds
-    """Scaffold and state; kept while the questions about it are scored."""
+    """Scaffold and state; the same for every question about the state."""
     suffix: TokenIds
     """Question and options, at least one token."""
 
@@ -37,10 +33,11 @@ class Evaluation:
     logits: NDArray[np.float32]
     """Next-token logits after the last token, shape (n_vocab,); a copy."""
     prefill_seconds: float
-    """Time to decode the prefix; 0.0 when an earlier prompt of the same call left it in memory."""
+    """Time to bring the memory to the prompt's last cut; next to nothing where an earlier prompt left it there."""
     suffix_seconds: float
+    """Time to decode what follows."""
     reused_tokens: int = 0
-    """Tokens of the prompt that were not decoded because they were still in memory."""
+    """Tokens of the prompt that were not decoded, because they were kept."""
 
 
 class Stop:
@@ -96,7 +93,28 @@ def cut(ids: TokenIds, state_ids: TokenIds) -> Segments:
 
     The last token of a state can merge with what follows it, so the cut is after the tokens that both have in common.
     """
-    size = min(len(ids) - 1, len(state_ids))
-    differs = np.nonzero(ids[:size] != state_ids[:size])[0]
-    at = int(differs[0]) if differs.size else size
+    at = common_prefix(ids[:-1], state_ids)
     return Segments(ids[:at], ids[at:])
+
+
+def common_prefix(one: TokenIds, other: TokenIds) -> int:
+    """How many tokens both begin with."""
+    size = min(len(one), len(other))
+    differs = np.nonzero(one[:size] != other[:size])[0]
+    return int(differs[0]) if differs.size else size
+
+
+def boundaries(scaffold: int, prefix: int, blocks: Sequence[int]) -> list[int]:
+    """Where a prompt is cut into decodes: after its scaffold, then after each whole block that fits in its prefix.
+
+    ``blocks`` are the block lengths, longest first; each length is used as often as it fits before the next one. What
+    is left of the prefix is decoded together with the question. A position is reached by the same blocks in every
+    prompt that is cut there, so what was kept at a cut of one prompt is what another prompt would have computed.
+
+    >>> boundaries(38, 700, (256, 64))
+    [38, 294, 550, 614, 678]
+    """
+    cuts = [scaffold]
+    for length in blocks:
+        cuts += range(cuts[-1] + length, prefix + 1, length)
+    return cuts

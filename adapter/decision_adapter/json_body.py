@@ -36,7 +36,7 @@ def parse(body: bytes) -> dict[str, object]:
     except RecursionError as error:
         raise InvalidRequestError(f"body: nested deeper than {MAX_DEPTH} levels") from error
     except ValueError as error:  # an integer of more digits than Python converts
-        raise InvalidRequestError(f"body: a number is too long: {error}") from error
+        raise InvalidRequestError("body: an integer has more digits than can be read") from error
     if not isinstance(value, dict):
         raise InvalidRequestError(f"body: must be a JSON object, got {type_name(value)}")
     for place, depth, item in _walk(value):

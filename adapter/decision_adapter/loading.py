@@ -130,7 +130,14 @@ def load_engine(settings: Settings, gguf: Path) -> "LlamaEngine":
     from decision_adapter.llama.engine import LlamaEngine  # noqa: PLC0415
 
     template = from_tokenizer_files(settings.tokenizer_source)
-    return LlamaEngine(gguf, template, settings.max_tokens, settings.threads, settings.n_gpu_layers)
+    return LlamaEngine(
+        gguf,
+        template,
+        settings.max_tokens,
+        settings.threads,
+        settings.n_gpu_layers,
+        cache_tokens=settings.cache_tokens,
+    )
 
 
 def offloaded(n_gpu_layers: int, layers: int) -> str:

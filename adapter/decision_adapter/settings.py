@@ -33,6 +33,9 @@ class Settings:
     """Tokens decoded for one request; bounds how long a caller can hold the engine."""
     max_shared_decisions: int
     """Decisions of one request over the same state."""
+    cache_tokens: int
+    """Tokens of states kept as snapshots in host memory, beside the one that is held for free. Memory against reading
+    a state again that was asked about before; 0 keeps the scaffold alone."""
     max_body_bytes: int
     """Bytes of a request body."""
     max_in_flight: int
@@ -69,6 +72,7 @@ class Settings:
             max_tokens=read.integer("SEMIF_MAX_TOKENS", 4096, 64, 1_048_576, "tokens"),
             max_request_tokens=read.integer("SEMIF_MAX_REQUEST_TOKENS", 8192, 64, 16_777_216, "tokens"),
             max_shared_decisions=read.integer("SEMIF_MAX_SHARED_DECISIONS", 8, 1, 4096, "decisions"),
+            cache_tokens=read.integer("SEMIF_CACHE_TOKENS", 16_384, 0, 16_777_216, "tokens"),
             max_body_bytes=read.integer("SEMIF_MAX_BODY_BYTES", 262_144, 1024, 26_214_400, "bytes"),
             max_in_flight=read.integer("SEMIF_MAX_IN_FLIGHT", 1, 1, 256, "requests"),
             deadline_seconds=read.integer("SEMIF_DEADLINE_SECONDS", 55, 1, 3600, "seconds"),

@@ -39,6 +39,7 @@ def _environment(settings: DecisionSettings) -> dict[str, str]:
         "SEMIF_MAX_TOKENS": str(settings.max_tokens),
         "SEMIF_MAX_REQUEST_TOKENS": str(settings.max_request_tokens),
         "SEMIF_MAX_SHARED_DECISIONS": str(settings.max_shared_decisions),
+        "SEMIF_CACHE_TOKENS": str(settings.cache_tokens),
         "SEMIF_MAX_BODY_BYTES": str(settings.max_body_bytes),
         "SEMIF_MAX_IN_FLIGHT": str(settings.max_in_flight),
     }

@@ -3,40 +3,43 @@
 Each section is a frozen model; a section's own rules run beside its field checks, so that one run names every problem.
 """
 
-import difflib
 import re
-import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic import Field, ValidationError
 
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
-
-Raw = dict[str, Any]
-Problem = tuple[tuple[str | int, ...], str]
-"""Where (a key path below the section) and what."""
+from decision_constructs.section import Problem, Raw, Section, expected
 
 ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 INFERENCE_AMI_CUDA_13 = "al2023-ami-sagemaker-inference-gpu-4-1"
 """The one inference AMI whose driver (580) runs the CUDA 13.0 of the published GPU image; the default is too old."""
 
 _PUBLISHED = "public.ecr.aws/deep-learning-containers/llama-cpp"
-_TOLD = "told"
-"""The type of an error that is already a sentence of ours."""
-_SEEN_LIMIT = 80
+
+# no `..`, nothing a shell or a URI would read in another way; `-00001-of-00002` is one part of a split model
+_PLAIN_PATH = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+ -]*/)*[A-Za-z0-9_][A-Za-z0-9_.+ -]*"
+_SPLIT = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.gguf$")
 
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$", description="a commit of 40 lower-case hex digits")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="64 lower-case hex digits")]
-Repository = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$", description="a Hugging Face repository, owner/name")]
-GgufFile = Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)*\.gguf$", description="a .gguf file of the repository")]
-GgufUri = Annotated[str, Field(pattern=r"^s3://[a-z0-9][a-z0-9.-]+/.+\.gguf$", description="s3://bucket/key.gguf")]
-Account = Annotated[str, Field(pattern=r"^\d{12}$", description="an AWS account of 12 digits, in quotes")]
+Repository = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        description="a Hugging Face repository, owner/name",
+    ),
+]
+GgufFile = Annotated[str, Field(pattern=rf"^{_PLAIN_PATH}\.gguf$", description="a .gguf file of the repository")]
+GgufUri = Annotated[
+    str,
+    Field(pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.gguf$", description="s3://bucket/key.gguf"),
+]
+Account = Annotated[str, Field(pattern=r"^[0-9]{12}$", description="an AWS account of 12 digits, in quotes")]
 InstanceTypes = Annotated[tuple[str, ...], Field(strict=False, description="a list of instance types, in quotes")]
 ProvisionTimeout = Annotated[
     int, Field(ge=300, le=3600, description="300 to 3600 seconds for each pool to find capacity")
@@ -44,70 +47,19 @@ ProvisionTimeout = Annotated[
 GpuLayers = Annotated[
     int, Field(ge=-1, le=1000, description="-1 (all layers on the GPU), 0 (none) or a number up to 1000")
 ]
+InferenceAmi = Annotated[
+    str,
+    Field(
+        pattern=r"^al[0-9a-z-]*-ami-sagemaker-inference-gpu-[0-9-]+$", description="a SageMaker inference AMI version"
+    ),
+]
 ImageReference = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9][\w.:-]*(/[\w.-]+)+@sha256:[0-9a-f]{64}$",
+        pattern=r"^[a-z0-9][a-zA-Z0-9_.:-]*(/[a-zA-Z0-9_.-]+)+@sha256:[0-9a-f]{64}$",
         description="an image pinned by digest, repository@sha256:<64 hex digits>; a tag can change under the endpoint",
     ),
 ]
-
-
-class Section(BaseModel):
-    """A table of the settings file: frozen, no unknown keys, field checks and rules reported together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @classmethod
-    def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Yield what is wrong across fields. `raw` is the table as written: nothing in it can be trusted."""
-        yield from ()
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _check_fields_and_rules(cls, raw: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        section, problems = None, list[Problem]()
-        try:
-            section = handler(raw)
-        except ValidationError as error:
-            problems += [(line["loc"], cls._sentence(line)) for line in error.errors()]
-        if isinstance(raw, dict):
-            problems += cls.rules(raw)
-        if section is None or problems:
-            raise ValidationError.from_exception_data(
-                cls.__name__,
-                [
-                    InitErrorDetails(type=PydanticCustomError(_TOLD, "{text}", {"text": text}), loc=where, input=None)
-                    for where, text in problems
-                ],
-            )
-        return section
-
-    @classmethod
-    def _sentence(cls, line: ErrorDetails) -> str:
-        key = str(line["loc"][0]) if line["loc"] else ""
-        match line["type"]:
-            case "missing":
-                return f"missing; {_expected(cls, key)}"
-            case "extra_forbidden":
-                near = difflib.get_close_matches(key, cls.model_fields, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(cls.model_fields)}"
-                return f"unknown key; {hint}"
-            case type_ if type_ == _TOLD:
-                return line["msg"]
-            case _:
-                seen = textwrap.shorten(repr(line["input"]), _SEEN_LIMIT, placeholder="…")
-                return f"{seen}: {_expected(cls, key, line['msg'])}"
-
-
-def _expected(section: type[Section], key: str, otherwise: str = "give it a value") -> str:
-    """What the field's description says is allowed; `X | None` keeps it one level down."""
-    field = section.model_fields.get(key)
-    if field is None:
-        return otherwise[:1].lower() + otherwise[1:]
-    inner = (extra for part in get_args(field.annotation) for extra in getattr(part, "__metadata__", ()))
-    descriptions = [told.description for told in (field, *inner) if isinstance(told, FieldInfo) and told.description]
-    return f"expected {descriptions[0]}" if descriptions else otherwise[:1].lower() + otherwise[1:]
 
 
 class Tokenizer(Section):
@@ -130,12 +82,15 @@ class Model(Section):
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
         """One source, whole."""
+        for key in ("file", "uri"):
+            if isinstance(raw.get(key), str) and _SPLIT.search(raw[key]):
+                yield (key,), f"{raw[key]!r}: one part of a split model; join the parts with llama-gguf-split --merge"
         hub = [key for key in ("repository", "revision", "file") if key in raw]
         if bool(hub) == ("uri" in raw):
             yield (), "give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"
         elif hub:
             for key in {"repository", "revision", "file"} - set(hub):
-                yield (key,), f"missing; {_expected(cls, key)}"
+                yield (key,), f"missing; {expected(cls, key)}"
 
 
 class Images(Section):
@@ -144,7 +99,10 @@ class Images(Section):
     cpu: ImageReference = f"{_PUBLISHED}@sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
     cuda: ImageReference = f"{_PUBLISHED}@sha256:9f2eb2d9cbdc3172c2046117c4a43401bc95dbabdc3e2aeaa35daa11565c8b36"
     llama_cpp_python: Annotated[
-        str, Field(pattern=r"^\d+\.\d+\.\d+$", description="the release that fits the base's libllama, e.g. 0.3.35")
+        str,
+        Field(
+            pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", description="the release that fits the base's libllama, e.g. 0.3.35"
+        ),
     ] = "0.3.35"
 
     def base(self, accelerator: Accelerator) -> str:
@@ -168,7 +126,7 @@ class Endpoint(Section):
     download_timeout_seconds: Annotated[
         int, Field(ge=60, le=3600, description="60 to 3600 seconds to fetch and extract the model archive")
     ] = 900
-    inference_ami: Annotated[str, Field(description="an inference AMI version; needed for GPUs only")] | None = None
+    inference_ami: InferenceAmi | None = None
     gpu_layers: GpuLayers | None = None
     threads: Annotated[int, Field(ge=1, le=192, description="1 to 192 threads")] | None = None
 
@@ -235,16 +193,40 @@ class ChatEndpoint(Endpoint):
 
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576, description="256 to 1048576 tokens of context")] = 8192
     arguments: dict[str, str] = Field(
-        default_factory=dict, description='more llama-server options, e.g. { flash-attn = "on" }: option = "value"'
+        default_factory=dict, description='a table of more llama-server options, e.g. { flash-attn = "on" }'
     )
+
+    _ARGUMENT: ClassVar[re.Pattern[str]] = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+    _OURS: ClassVar[frozenset[str]] = frozenset(
+        {"ctx-size", "hf-file", "hf-repo", "host", "model", "model-dir", "n-gpu-layers", "port", "threads"}
+    )
+
+    @classmethod
+    def rules(cls, raw: Raw) -> Iterator[Problem]:
+        """Arguments are options of llama-server, and none that something else decides."""
+        yield from super().rules(raw)
+        arguments = raw.get("arguments", {})
+        for name in arguments if isinstance(arguments, dict) else ():
+            if not cls._ARGUMENT.fullmatch(name):
+                yield (
+                    ("arguments",),
+                    f"{name!r} is no llama-server option; they read like flash-attn",
+                )
+            elif name in cls._OURS:
+                yield ("arguments",), f"{name!r} is not for here: the container or a setting of this table decides it"
 
 
 class DecisionEndpoint(Endpoint):
     """Our adapter: probabilities over the options of a decision."""
 
-    max_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a decision")] = 4096
-    max_request_tokens: Annotated[int, Field(ge=64, le=1_048_576, description="64 to 1048576 tokens a request")] = 8192
+    max_tokens: Annotated[int, Field(ge=256, le=1_048_576, description="256 to 1048576 tokens a decision")] = 4096
+    max_request_tokens: Annotated[int, Field(ge=256, le=1_048_576, description="256 to 1048576 tokens a request")] = (
+        8192
+    )
     max_shared_decisions: Annotated[int, Field(ge=1, le=400, description="1 to 400 decisions over one state")] = 8
+    cache_tokens: Annotated[
+        int, Field(ge=0, le=16_777_216, description="0 to 16777216 tokens of states kept in host memory")
+    ] = 16_384
     max_body_bytes: Annotated[int, Field(ge=1024, le=6_291_456, description="1024 to 6291456 bytes")] = 262_144
     max_in_flight: Annotated[int, Field(ge=1, le=64, description="1 to 64 requests admitted at a time")] = 1
 
@@ -263,7 +245,7 @@ class DecisionEndpoint(Endpoint):
 class Settings(Section):
     """One environment."""
 
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", description="an AWS region, e.g. us-east-1")]
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$", description="an AWS region, e.g. us-east-1")]
     account: Account | None = None
     removal_policy: Annotated[
         Literal["retain", "destroy"],
@@ -298,9 +280,11 @@ def load(name: str, folder: Path) -> Settings:
         raise UnknownEnvironmentError(name, folder, environment_names(folder))
     shown = f"{folder.name}/{file.name}"
     try:
-        return Settings.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(shown, [f"not TOML: {error}"]) from error
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(shown, [f"not TOML in UTF-8: {error}"]) from error
+    try:
+        return Settings.model_validate(raw)
     except ValidationError as error:
         raise SettingsError(shown, [f"{_key(line['loc'])}{line['msg']}" for line in error.errors()]) from error
 

@@ -17,6 +17,7 @@ import pytest
 
 from decision_adapter.llama import library
 from decision_adapter.llama.engine import LlamaEngine
+from tests.tiny_models import ARCHITECTURES, write_tiny_model
 
 START_SECONDS = 60
 ANSWER_SECONDS = 120
@@ -159,6 +160,12 @@ def container(start_container: Callable[..., Container], model_dir: Path) -> Con
 def llama_library() -> library.Library:
     """llama.cpp, loaded into this process."""
     return library.load(None)
+
+
+@pytest.fixture(scope="session", params=ARCHITECTURES)
+def tiny_gguf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model of each kind of memory in turn."""
+    return write_tiny_model(tmp_path_factory.mktemp("tiny") / "tiny.gguf", request.param)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         max_tokens=4096,
         max_request_tokens=8192,
         max_shared_decisions=8,
+        cache_tokens=16384,
         max_body_bytes=262144,
         max_in_flight=1,
         deadline_seconds=55,

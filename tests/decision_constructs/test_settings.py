@@ -161,7 +161,51 @@ def test_an_environment_without_endpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
-    assert problems(tmp_path, 'region = "us-east-1\n')[0].startswith("not TOML: ")
+    assert problems(tmp_path, 'region = "us-east-1\n')[0].startswith("not TOML in UTF-8: ")
+
+
+@pytest.mark.parametrize("text", ["account = 1" + "0" * 5000, "account = " + "[" * 5000, "\ufeffregion = 'us-east-1'"])
+def test_a_file_that_python_cannot_read_is_told_too(tmp_path: Path, text: str) -> None:
+    assert problems(tmp_path, text)[0].startswith("not TOML in UTF-8: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("model", "'model' is not for here: the container or a setting of this table decides it"),
+        ("ctx-size", "'ctx-size' is not for here: the container or a setting of this table decides it"),
+        ("flash_attn", "'flash_attn' is no llama-server option; they read like flash-attn"),
+        ("FLASH ATTN", "'FLASH ATTN' is no llama-server option; they read like flash-attn"),
+        ("", "'' is no llama-server option; they read like flash-attn"),
+    ],
+)
+def test_chat_arguments_are_options_that_nothing_else_decides(tmp_path: Path, name: str, problem: str) -> None:
+    chat = f'[chat]\ninstance_type = "ml.c6i.large"\n[chat.arguments]\n"{name}" = "1"\n'
+    assert problems(tmp_path, MODEL + chat) == [f"chat.arguments: {problem}"]
+
+
+@pytest.mark.parametrize("file", ["../x.gguf", "a/../x.gguf", "/x.gguf", "a b$(touch x).gguf", "x.GGUF"])
+def test_a_file_name_that_means_something_else_elsewhere_is_refused(tmp_path: Path, file: str) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nsha256 = "{SHA256}"\nuri = "s3://models/{file}"\n'
+    assert problems(tmp_path, text) == [f"model.uri: 's3://models/{file}': expected s3://bucket/key.gguf"]
+
+
+def test_a_part_of_a_split_model_is_refused(tmp_path: Path) -> None:
+    text = MODEL.replace("tiny.gguf", "tiny-00001-of-00002.gguf") + CPU_DECISION
+    assert "join the parts with llama-gguf-split --merge" in problems(tmp_path, text)[0]
+
+
+@pytest.mark.parametrize("name", ["ml.g4ad.xlarge", "ml.p3.2xlarge", "ml.p2.xlarge"])
+def test_a_gpu_that_the_image_cannot_use_is_refused(tmp_path: Path, name: str) -> None:
+    (problem,) = problems(tmp_path, f'{MODEL}[decision]\ninstance_type = "{name}"\n')
+    assert problem.startswith(f"decision.instance_type: '{name}' has no GPU that CUDA 13 runs on")
+
+
+def test_a_table_is_asked_for_where_a_value_stands(tmp_path: Path) -> None:
+    assert problems(tmp_path, 'chat = "yes"\ndecision = 3\n' + MODEL) == [
+        "chat: expected a table",
+        "decision: expected a table",
+    ]
 
 
 @pytest.mark.parametrize("name", ["prod", "", "../test", "Test"])

@@ -13,7 +13,9 @@ from local_cloud.leash import Leash
 
 # An owner that puts a command on a leash and then waits to be killed.
 OWNER = """
-import sys, subprocess, time
+import signal, sys, subprocess, time
+# whoever runs the tests in the background has them ignore SIGINT, and this process inherits that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from local_cloud.leash import Leash
 leash = Leash(["bash", "-c", sys.argv[1]], environment={"PATH": sys.argv[2], "MARK": sys.argv[3]},
@@ -43,13 +45,19 @@ def test_nothing_survives_the_owner(how, mark, tmp_path, eventually, processes_w
     ready = tmp_path / "ready"
     # A command that ignores SIGTERM, with a child that does too.
     command = f"trap '' TERM; sleep 601 & touch {ready}; wait; sleep 602"
-    owner = subprocess.Popen([sys.executable, "-c", OWNER, command, os.environ["PATH"], mark], stdout=subprocess.PIPE)
-    started(ready, eventually)
-    assert len(processes_with(mark)) >= 3
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, command, os.environ["PATH"], mark],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        started(ready, eventually)
+        assert len(processes_with(mark)) >= 3
 
-    owner.send_signal(how)
-    owner.wait(10)
-    owner.stdout.close()
+        owner.send_signal(how)
+        owner.wait(10)
+    finally:
+        owner.kill()
+        owner.stdout.close()
 
     eventually(lambda: not processes_with(mark))
 

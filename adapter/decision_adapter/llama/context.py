@@ -1,6 +1,7 @@
-"""A llama.cpp context with two sequences, and the batch it is fed with. The engine thread only."""
+"""A llama.cpp context with one sequence, and the batch it is fed with. The engine thread only."""
 
 import ctypes
+from enum import Enum
 from typing import Any
 
 import llama_cpp
@@ -11,13 +12,16 @@ from decision_adapter.engine import Stop, TokenIds
 from decision_adapter.errors import ModelError, ScoringError
 
 BATCH_TOKENS = 512
-"""Tokens of one decode. Longer segments are cut at its multiples, so the cuts follow from the segment alone."""
+"""Tokens of one decode at the most."""
+
+FULL_SPEED_TOKENS = 64
+"""On a CPU a decode of fewer tokens takes flash attention's slow way, and one of a single token splits its work by
+the number of threads, which then shows in the bits. A last decode that is shorter is filled up to this many."""
 
 CELL_BLOCK = 256
 """llama.cpp gives a sequence memory in multiples of this many tokens."""
 
-KEPT, BRANCH = 0, 1
-"""Sequence ids: the one that holds a state, and the one a question is tried on."""
+SEQUENCE = 0
 
 FAILURES = {
     1: "no free place in the KV cache",
@@ -36,17 +40,50 @@ interpreter's lock each time, and wait for it while request threads hold it.
 """
 
 
+class MemoryKind(Enum):
+    """How a model remembers, and which ways back to an earlier position give the bits of a fresh decode.
+
+    `trims`: the end of the sequence can be removed. `restores`: a snapshot of the sequence can be put back.
+    A recurrent state has no parts, so nothing can be trimmed from it. A snapshot of a sliding window holds the window
+    alone and puts it into other cells, which changes the order of the sums.
+    """
+
+    ATTENTION = ("attention", True, True)
+    SLIDING_WINDOW = ("sliding window", True, False)
+    RECURRENT = ("recurrent", False, True)
+    HYBRID = ("hybrid", False, True)
+
+    def __init__(self, title: str, trims: bool, restores: bool) -> None:
+        self.title = title
+        self.trims = trims
+        self.restores = restores
+
+    def describe_reuse(self) -> str:
+        """How prefixes are kept, for the log."""
+        ways = {"trimming the sequence": self.trims, "snapshots of it": self.restores}
+        return "taken up by " + " and ".join(way for way, possible in ways.items() if possible)
+
+    @classmethod
+    def of(cls, model: Any) -> "MemoryKind":
+        """The kind of `model`."""
+        if llama_cpp.llama_model_is_hybrid(model):
+            return cls.HYBRID
+        if llama_cpp.llama_model_is_recurrent(model):
+            return cls.RECURRENT
+        return cls.SLIDING_WINDOW if llama_cpp.llama_model_n_swa(model) > 0 else cls.ATTENTION
+
+
 class Batch:
     """A ``llama_batch`` allocated once, its arrays owned by numpy and filled without a Python loop.
 
-    Every entry of ``seq_id`` points to the same cell: a decode belongs to one sequence, so writing that cell is enough.
+    Every entry of ``seq_id`` points to the same cell, as there is one sequence.
     """
 
     def __init__(self) -> None:
         self._tokens = np.zeros(BATCH_TOKENS, dtype=np.int32)
         self._positions = np.zeros(BATCH_TOKENS, dtype=np.int32)
         self._outputs = np.zeros(BATCH_TOKENS, dtype=np.int8)
-        self._sequence = np.zeros(1, dtype=np.int32)
+        self._sequence = np.full(1, SEQUENCE, dtype=np.int32)
         self._counts = np.ones(BATCH_TOKENS, dtype=np.int32)
         self._pointers = np.full(BATCH_TOKENS, self._sequence.ctypes.data, dtype=np.uintp)
         self.struct = llama_cpp.llama_batch(
@@ -57,19 +94,20 @@ class Batch:
             logits=_pointer(self._outputs, ctypes.c_int8),
         )
 
-    def fill(self, tokens: TokenIds, position: int, sequence: int, output: bool) -> None:
-        """Hold ``tokens`` at positions from ``position`` on; ``output`` asks for the logits after the last one."""
+    def fill(self, tokens: TokenIds, position: int, output: int | None, length: int) -> None:
+        """Hold ``tokens`` from ``position`` on, the last repeated up to ``length``; logits after number ``output``."""
         count = len(tokens)
         self._tokens[:count] = tokens
-        self._positions[:count] = np.arange(position, position + count, dtype=np.int32)
-        self._sequence[0] = sequence
-        self._outputs[:count] = 0
-        self._outputs[count - 1] = output
-        self.struct.n_tokens = count
+        self._tokens[count:length] = tokens[-1]
+        self._positions[:length] = np.arange(position, position + length, dtype=np.int32)
+        self._outputs[:length] = 0
+        if output is not None:
+            self._outputs[output] = 1
+        self.struct.n_tokens = length
 
 
 class Context:
-    """Memory for two sequences of ``max_tokens`` each, and decoding into them."""
+    """Memory for one sequence of ``max_tokens``, and decoding into it."""
 
     def __init__(self, model: Any, max_tokens: int, threads: int, gpu: bool, vocabulary_size: int) -> None:
         """Create the context of ``model``.
@@ -77,23 +115,21 @@ class Context:
         Raises:
             ModelError: llama.cpp cannot create it.
         """
+        self.kind = MemoryKind.of(model)
+        self._fill_up_to = 1 if gpu else FULL_SPEED_TOKENS
         parameters = llama_cpp.llama_context_default_params()
-        parameters.n_seq_max = 2
-        parameters.n_ctx = -(-max_tokens // CELL_BLOCK) * CELL_BLOCK * parameters.n_seq_max
+        parameters.n_seq_max = 1
+        parameters.n_ctx = -(-(max_tokens + FULL_SPEED_TOKENS) // CELL_BLOCK) * CELL_BLOCK
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.n_threads = parameters.n_threads_batch = threads
-        # A memory of its own for each sequence: in a shared one a branch's bits depend on what else is there.
-        parameters.kv_unified = False
-        # Sequences of a sliding-window model can only be copied whole.
+        # A sliding-window model keeps what has left its window, or nothing could be trimmed from it.
         parameters.swa_full = True
-        # On a CPU flash attention is slow for short decodes, and its bits depend on the number of threads.
-        parameters.flash_attn_type = (
-            llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO if gpu else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        )
+        # The fast way to read a long prompt; llama.cpp does without where a model cannot have it.
+        parameters.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO
         self._context = llama_cpp.llama_init_from_model(model, parameters)
         if not self._context:
             raise ModelError(
-                f"llama.cpp cannot create a context of 2 x {max_tokens} tokens; lower SEMIF_MAX_TOKENS or give the "
+                f"llama.cpp cannot create a context of {max_tokens} tokens; lower SEMIF_MAX_TOKENS or give the "
                 "container more memory"
             )
         self._memory = llama_cpp.llama_get_memory(self._context)
@@ -107,35 +143,60 @@ class Context:
         self._stop = stop  # kept alive: llama.cpp has a bare pointer to its flag
 
     def clear(self) -> None:
-        """Forget both sequences."""
+        """Forget everything."""
         llama_cpp.llama_memory_clear(self._memory, False)
 
-    def branch(self) -> None:
-        """Make the branch a copy of the kept sequence. The copy itself happens in the next decode."""
-        llama_cpp.llama_memory_seq_rm(self._memory, BRANCH, -1, -1)
-        llama_cpp.llama_memory_seq_cp(self._memory, KEPT, BRANCH, -1, -1)
+    def trim(self, position: int) -> bool:
+        """Forget what is at ``position`` and after it; False where this memory cannot."""
+        return bool(llama_cpp.llama_memory_seq_rm(self._memory, SEQUENCE, position, -1))
 
-    def decode(self, tokens: TokenIds, position: int, sequence: int, output: bool) -> None:
-        """Decode ``tokens`` into ``sequence`` from ``position`` on; ``output`` makes ``logits`` theirs.
+    def snapshot(self) -> NDArray[np.uint8]:
+        """The sequence as it is now, for ``restore``: its bytes."""
+        size = llama_cpp.llama_state_seq_get_size(self._context, SEQUENCE)
+        data = np.empty(size, dtype=np.uint8)
+        written = llama_cpp.llama_state_seq_get_data(self._context, _pointer(data, ctypes.c_uint8), size, SEQUENCE)
+        if written != size:
+            raise ScoringError(f"llama_state_seq_get_data wrote {written} of {size} bytes")
+        return data
+
+    def restore(self, snapshot: NDArray[np.uint8]) -> None:
+        """Make the sequence what it was when ``snapshot`` was taken.
 
         Raises:
-            ScoringError: llama.cpp could not.
-            RequestError: the error of the ``Stop`` that was obeyed. After either, ``clear`` before anything else.
+            ScoringError: llama.cpp could not; the memory is not to be used before a ``clear``.
+        """
+        self.clear()
+        size = snapshot.nbytes
+        read = llama_cpp.llama_state_seq_set_data(self._context, _pointer(snapshot, ctypes.c_uint8), size, SEQUENCE)
+        if read != size:
+            raise ScoringError(f"llama_state_seq_set_data read {read} of {size} bytes")
+
+    def decode(self, tokens: TokenIds, position: int) -> None:
+        """Decode ``tokens`` from ``position`` on.
+
+        Raises:
+            ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
+            RequestError: the error of the ``Stop`` that was obeyed; the same holds.
         """
         for start in range(0, len(tokens), BATCH_TOKENS):
-            self._stop.check()  # a GPU backend does not look at the flag in the middle of a graph
             piece = tokens[start : start + BATCH_TOKENS]
-            last = start + len(piece) == len(tokens)
-            self._batch.fill(piece, position + start, sequence, output and last)
-            result = llama_cpp.llama_decode(self._context, self._batch.struct)
-            if result != 0:
-                self._stop.check()
-                reason = FAILURES.get(result, "a fatal error in llama.cpp")
-                raise ScoringError(f"llama_decode of {len(piece)} tokens failed with {result}: {reason}")
+            self._decode(piece, position + start, None, len(piece))
 
-    def logits(self) -> NDArray[np.float32]:
-        """Logits after the last token of the last decode that asked for them: float32, shape (n_vocab,), a copy."""
-        row = llama_cpp.llama_get_logits_ith(self._context, -1)
+    def decode_last(self, tokens: TokenIds, position: int) -> NDArray[np.float32]:
+        """Decode the end of a prompt; logits after its last token: float32, shape (n_vocab,), a copy.
+
+        What is after ``position`` in the memory is then no longer the prompt alone.
+
+        Raises:
+            ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
+            RequestError: the error of the ``Stop`` that was obeyed; the same holds.
+        """
+        last = (len(tokens) - 1) // BATCH_TOKENS * BATCH_TOKENS
+        self.decode(tokens[:last], position)
+        piece = tokens[last:]
+        output = len(piece) - 1
+        self._decode(piece, position + last, output, max(len(piece), self._fill_up_to))
+        row = llama_cpp.llama_get_logits_ith(self._context, output)
         if not row:
             raise ScoringError("llama_get_logits_ith gave no logits")
         return np.ctypeslib.as_array(row, shape=(self._vocabulary_size,)).copy()
@@ -143,6 +204,15 @@ class Context:
     def close(self) -> None:
         """Free the context."""
         llama_cpp.llama_free(self._context)
+
+    def _decode(self, tokens: TokenIds, position: int, output: int | None, length: int) -> None:
+        self._stop.check()  # a GPU backend does not look at the flag in the middle of a graph
+        self._batch.fill(tokens, position, output, length)
+        result = llama_cpp.llama_decode(self._context, self._batch.struct)
+        if result != 0:
+            self._stop.check()
+            reason = FAILURES.get(result, "a fatal error in llama.cpp")
+            raise ScoringError(f"llama_decode of {length} tokens failed with {result}: {reason}")
 
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:

@@ -1,28 +1,39 @@
 """A loaded model as an ``Engine``."""
 
+import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import llama_cpp
+import numpy as np
 
 from decision_adapter.chat_template import ChatTemplate, scaffold
-from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
+from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds, common_prefix
 from decision_adapter.errors import ModelError, TemplateError
-from decision_adapter.llama.context import BRANCH, KEPT, Context
+from decision_adapter.llama.context import Context
+from decision_adapter.llama.prefixes import Prefixes
 from decision_adapter.llama.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
 
 
 class LlamaEngine:
     """One model, one context. ``evaluate`` belongs to the engine thread, ``encode`` to any.
 
-    A state is decoded once into the kept sequence, and each question about it into a branch of its own, one branch a
-    decode. The last question needs no branch: nothing comes after it, so it continues the kept sequence itself. Both
-    ways give the same bits, as does decoding a prompt alone, because the cuts and the memory's layout are the same.
+    A prompt is decoded up to its last cut, from wherever a kept prefix ends, and then to its end. Cuts and decodes
+    follow from the prompt alone, so its logits are the same bits whatever was kept.
     """
 
     def __init__(
-        self, gguf: Path, template: ChatTemplate | None, max_tokens: int, threads: int, n_gpu_layers: int
+        self,
+        gguf: Path,
+        template: ChatTemplate | None,
+        max_tokens: int,
+        threads: int,
+        n_gpu_layers: int,
+        *,
+        cache_tokens: int = 16_384,
     ) -> None:
         """Load ``gguf``; its own chat template is used where ``template`` is None.
 
@@ -41,37 +52,36 @@ class LlamaEngine:
         self.layers: int = llama_cpp.llama_model_n_layer(self._model)
         self.max_tokens = min(max_tokens, llama_cpp.llama_model_n_ctx_train(self._model))
         self._context = Context(self._model, self.max_tokens, threads, n_gpu_layers != 0, self.vocabulary.size)
+        self._prefixes = Prefixes(self._context, self._scaffold_ids(), cache_tokens)
+        kind = self._context.kind
+        log.info("memory: %s; kept prefixes are %s", kind.title, kind.describe_reuse())
 
     def encode(self, user: str, after: str) -> TokenIds:
         """Token ids of the scaffold's beginning, ``user`` as plain text, and ``after``. Any thread."""
         return self.vocabulary.encode(self.scaffold.before, user, after)
 
     def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
-        """Next-token logits of each prompt; prompts in a row with the same prefix share its decode."""
+        """Next-token logits of each prompt, in order. The engine thread only."""
         self._context.obey(stop or Stop())
-        evaluations: list[Evaluation] = []
-        kept: bytes | None = None
-        prefixes = [prompt.prefix.tobytes() for prompt in prompts]
-        for prompt, prefix, following in zip(prompts, prefixes, [*prefixes[1:], None], strict=True):
-            started = time.perf_counter()
-            if prefix != kept:
-                self._context.clear()
-                self._context.decode(prompt.prefix, 0, KEPT, output=False)
-            prefilled = time.perf_counter()
-            sequence = KEPT if following != prefix else BRANCH
-            if sequence == BRANCH:
-                self._context.branch()
-            self._context.decode(prompt.suffix, len(prompt.prefix), sequence, output=True)
-            logits = self._context.logits()
-            kept_seconds = 0.0 if prefix == kept else prefilled - started
-            evaluations.append(Evaluation(logits, kept_seconds, time.perf_counter() - prefilled))
-            kept = prefix if sequence == BRANCH else None
-        return evaluations
+        return [self._evaluate(prompt) for prompt in prompts]
 
     def close(self) -> None:
         """Free context and model."""
         self._context.close()
         llama_cpp.llama_model_free(self._model)
+
+    def _evaluate(self, prompt: Segments) -> Evaluation:
+        started = time.perf_counter()
+        position, reused_tokens = self._prefixes.reach(prompt.prefix)
+        reached = time.perf_counter()
+        logits = self._context.decode_last(np.concatenate([prompt.prefix[position:], prompt.suffix]), position)
+        return Evaluation(logits, reached - started, time.perf_counter() - reached, reused_tokens)
+
+    def _scaffold_ids(self) -> TokenIds:
+        """What the prompts of all states begin with."""
+        texts = ('{"evidence": "a', '{"evidence": [1', '{"evidence": {"b')
+        first, *others = (self.encode(text, "") for text in texts)
+        return first[: min(common_prefix(first, other) for other in others)]
 
     def _own_template(self) -> ChatTemplate:
         source = llama_cpp.llama_model_chat_template(self._model, None)

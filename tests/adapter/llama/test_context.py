@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from decision_adapter.engine import Segments, Stop
-from decision_adapter.errors import DeadlineError
+from decision_adapter.errors import DeadlineError, ScoringError
 from decision_adapter.llama.context import FAILURES
 from decision_adapter.llama.engine import LlamaEngine
 
@@ -52,8 +52,8 @@ def test_llama_cpp_itself_aborts_when_the_flag_is_set(engine: LlamaEngine) -> No
     stop.flag[0] = 1
     engine._context.obey(stop)
     engine._context.clear()
-    engine._context._batch.fill(SHORT.prefix, 0, 0, output=True)
-    assert llama_cpp.llama_decode(engine._context._context, engine._context._batch.struct) == 2
+    with pytest.raises(ScoringError, match=r"llama_decode of 30 tokens failed with 2: aborted"):
+        engine._context.decode(SHORT.prefix, 0)
     # then a new one lets it go on
     assert engine.evaluate([SHORT], Stop())[0].logits.size
 

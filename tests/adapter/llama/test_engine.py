@@ -6,7 +6,7 @@ import pytest
 from decision_adapter.chat_template import ChatTemplate
 from decision_adapter.engine import Segments
 from decision_adapter.errors import ModelError, ScoringError
-from decision_adapter.llama.context import BATCH_TOKENS, KEPT
+from decision_adapter.llama.context import BATCH_TOKENS
 from decision_adapter.llama.engine import LlamaEngine
 
 
@@ -48,9 +48,12 @@ def test_order_and_other_states_do_not_matter(engine: LlamaEngine, alone: list[n
 
 
 def test_a_shared_state_is_decoded_once(engine: LlamaEngine) -> None:
-    first, second, third = engine.evaluate(PROMPTS)
-    assert first.prefill_seconds > first.suffix_seconds
-    assert (second.prefill_seconds, third.prefill_seconds) == (0.0, 0.0)
+    # given a state the engine has not seen
+    state = ids(30, 150)
+    # when three questions are asked about it
+    reused = [one.reused_tokens for one in engine.evaluate([Segments(state, question) for question in QUESTIONS])]
+    # then its whole blocks are decoded for the first one
+    assert reused == [0, 128, 128]
 
 
 def test_logits_are_one_row_of_the_vocabulary_and_stay(engine: LlamaEngine, alone: list[np.ndarray]) -> None:
@@ -81,7 +84,7 @@ def test_more_tokens_than_the_memory_holds_are_a_failure_and_the_engine_goes_on(
 
 def test_a_token_that_does_not_exist_is_a_failure(engine: LlamaEngine) -> None:
     with pytest.raises(ScoringError, match=r"failed with -1: llama\.cpp refused the batch"):
-        engine._context.decode(np.array([10_000_000], dtype=np.int32), 0, KEPT, output=True)
+        engine._context.decode(np.array([10_000_000], dtype=np.int32), 0)
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path, llama_library) -> None:
