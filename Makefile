@@ -69,6 +69,10 @@ test: install ## linters, types and all tests
 	$(call step,checking types,mypy --no-error-summary && mypy --no-error-summary app.py)
 	$(call step,running the tests,python -m pytest -q -n 2 --dist loadfile $(TESTS))
 
+.PHONY: soak
+soak: install ## score fifty thousand decisions of a tiny model and compare the memory after them
+	@SOAK_FIRST=1000 SOAK_DECISIONS=50000 python -m pytest -q -s --timeout 0 tests/adapter/test_memory.py
+
 # --- in an account ----------------------------------------------------------------------------------------------------
 
 .PHONY: environment
