@@ -18,7 +18,7 @@ bind = f"{_settings.host}:{_settings.port}"
 
 # One model, one llama.cpp context, one owner: a second worker would load the model a second time.
 workers = 1
-worker_class = "gthread"
+worker_class = "decision_adapter.worker.HealthFirstWorker"
 # Threads beyond the admitted requests answer health checks and refusals while the engine works.
 threads = _settings.max_in_flight + 16
 # The application is imported after the fork; see decision_adapter.wsgi.

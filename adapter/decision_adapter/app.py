@@ -20,7 +20,7 @@ from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping, GET /metrics and POST /invocations"
+ROUTES = "there are GET /ping, GET /metadata, GET /metrics and POST /invocations"
 
 QUIET = ("/ping", "/metrics")
 """Paths that are asked several times a minute: logged at debug level, and not counted."""
@@ -40,6 +40,10 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     @app.get("/metrics")
     def metrics_text() -> Response:
         return Response(metrics.text(), content_type=metrics.CONTENT_TYPE)
+
+    @app.get("/metadata")
+    def metadata() -> Answer:
+        return jsonify(loading.scorer().metadata()), 200
 
     @app.post("/invocations")
     def invocations() -> Answer:

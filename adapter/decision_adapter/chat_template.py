@@ -73,14 +73,16 @@ def _special_tokens(config: Mapping[str, object]) -> dict[str, str]:
     return tokens
 
 
-def scaffold(template: ChatTemplate) -> Scaffold:
+def scaffold(template: ChatTemplate, system: str | None = SYSTEM) -> Scaffold:
     """What ``template`` puts before and after the caller's text, with a generation prompt and thinking disabled.
+
+    ``system`` is the system message; with None the user's message is the only one.
 
     Raises:
         TemplateError: the template cannot be rendered, refuses the messages, or does more with the caller's text than
             print it once.
     """
-    texts = [_render(template, probe) for probe in PROBES]
+    texts = [_render(template, system, probe) for probe in PROBES]
     parts = [text.split(probe) for text, probe in zip(texts, PROBES, strict=True)]
     if len(parts[0]) != 2 or parts[0] != parts[1]:
         raise TemplateError(
@@ -90,8 +92,10 @@ def scaffold(template: ChatTemplate) -> Scaffold:
     return Scaffold(*parts[0])
 
 
-def _render(template: ChatTemplate, user: str) -> str:
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}]
+def _render(template: ChatTemplate, system: str | None, user: str) -> str:
+    messages = [{"role": "user", "content": user}]
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
     # The same environment as Hugging Face's apply_chat_template, which templates are written for.
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
     environment.filters["tojson"] = _to_json

@@ -62,6 +62,19 @@ class Stop:
             raise self.error
 
 
+class Tokenizer(Protocol):
+    """A model's vocabulary. Any thread."""
+
+    def encode(self, before: str, user: str, after: str) -> TokenIds:
+        """Token ids of the three as one text, ``user`` as plain text, BOS where the model wants it."""
+
+    def tokenize(self, text: str, parse_special: bool) -> TokenIds:
+        """Token ids of ``text`` and nothing else, control tokens only when ``parse_special``."""
+
+    def piece(self, token: int) -> str:
+        """What ``token`` adds to a text."""
+
+
 class Engine(Protocol):
     """A loaded model with its prompt scaffold."""
 

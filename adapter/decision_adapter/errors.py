@@ -4,6 +4,7 @@
     ├── StartError                    the container ends with exit code 3 and one sentence in its log
     │   ├── SettingsError             an environment variable is wrong; lists all that are
     │   ├── ArtifactError             GGUF missing, ambiguous, or not the one its manifest names
+    │   ├── CalibrationError          the calibration cannot be read or breaks its schema
     │   ├── TemplateError             no chat template, or one that cannot carry the prompt
     │   ├── LibraryError              llama.cpp's libraries cannot be used, or have no device for the layers asked for
     │   ├── TrialError                the first decode, in a process of its own, crashed
@@ -42,6 +43,10 @@ class SettingsError(StartError):
 
 class ArtifactError(StartError):
     """The model archive does not hold exactly what it should."""
+
+
+class CalibrationError(StartError):
+    """The calibration cannot be read or breaks its schema."""
 
 
 class TemplateError(StartError):

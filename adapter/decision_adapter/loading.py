@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decision_adapter import calibration, decider_config, profile
 from decision_adapter.artifact import ModelArtifact, locate, open_artifact
+from decision_adapter.calibration import Calibration
 from decision_adapter.chat_template import from_tokenizer_files
 from decision_adapter.errors import LibraryError, LoadingError, StartError
 from decision_adapter.llama import library
@@ -85,6 +87,7 @@ def load_scorer(settings: Settings) -> Scorer:
         StartError: with the sentence an operator needs.
     """
     started = time.perf_counter()
+    profile_name, fitted = how_to_read(settings)
     locate(settings.model_dir, settings.gguf_path)
     with Trial() as trial:
         loaded = load_library(settings)
@@ -93,6 +96,7 @@ def load_scorer(settings: Settings) -> Scorer:
     tried = time.perf_counter()
     engine = load_engine(settings, artifact.gguf)
     model = identity(artifact, settings, loaded)
+    layouts = profile.build(profile_name, engine)
     fields = {
         "seconds": round(time.perf_counter() - started, 3),
         "trial_seconds": round(tried - started, 3),
@@ -102,7 +106,16 @@ def load_scorer(settings: Settings) -> Scorer:
         "model": model,
     }
     log.info("model loaded", extra={"fields": fields})
-    return EngineScorer(engine, model, settings.max_request_tokens, settings.max_in_flight, settings.deadline_seconds)
+    log.info("prompt profile", extra={"fields": {"calibration": fitted and fitted.id, "profiles": layouts.metadata()}})
+    return EngineScorer(
+        engine,
+        model,
+        settings.max_request_tokens,
+        settings.max_in_flight,
+        settings.deadline_seconds,
+        profile=layouts,
+        calibration=fitted,
+    )
 
 
 def load_library(settings: Settings) -> library.Library:
@@ -146,8 +159,24 @@ def offloaded(n_gpu_layers: int, layers: int) -> str:
     return f"{total if n_gpu_layers < 0 else min(n_gpu_layers, total)} of {total}"
 
 
+def how_to_read(settings: Settings) -> tuple[str, Calibration | None]:
+    """The prompt profile's name and the calibration: what the settings say, else the files in the archive.
+
+    The temperatures of a ``decider_config.json`` belong to its own prompt profile and go with no other.
+
+    Raises:
+        StartError: one of the files is not what it should be.
+    """
+    decider = decider_config.read(settings.model_dir)
+    name = settings.prompt_profile or (decider.profile if decider else PROMPT_VERSION)
+    fitted = calibration.find(settings.model_dir, settings.calibration_path)
+    if fitted is None and decider is not None and name == decider.profile:
+        fitted = calibration.of_decider(decider)
+    return name, fitted
+
+
 def identity(artifact: ModelArtifact, settings: Settings, loaded: library.Library) -> dict[str, object]:
-    """What produced a result, as every result says it: model, library, devices and what was done to the logits."""
+    """What produced a result, but for the prompt profile and the calibration: model, library and devices."""
     return {
         "gguf": artifact.source.model_dump(),
         "tokenizer": artifact.tokenizer.model_dump(),
@@ -155,6 +184,4 @@ def identity(artifact: ModelArtifact, settings: Settings, loaded: library.Librar
         "backends": list(loaded.backends),
         "gpu_layers": settings.n_gpu_layers,
         "threads": settings.threads,
-        "prompt_profile": PROMPT_VERSION,
-        "calibration": None,
     }

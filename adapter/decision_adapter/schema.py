@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -12,8 +12,11 @@ from decision_adapter.errors import InvalidRequestError, TooLargeError
 from decision_adapter.json_body import type_name
 
 MIN_OPTIONS = 2
-MAX_OPTIONS = 16
-"""One option for each of the answer letters A to P."""
+MAX_OPTIONS = 255
+"""What the contract allows; a vocabulary with fewer labels lowers it."""
+
+DecisionType = Literal["choice", "noul", "score"]
+"""Pick one, yes or no, a level on a scale: what a calibration can tell apart. The model does not see it."""
 
 JsonState = str | dict[str, object] | list[object]
 
@@ -46,6 +49,17 @@ class Option(BaseModel):
     description: Text
 
 
+class Readout(BaseModel):
+    """How to get from logits to probabilities; ``docs/readouts.md`` has the formulas and what they cost."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    order: Literal["sent", "average"] = "sent"
+    """``average``: over several orders of the options, so that the one they are sent in does not matter."""
+    preamble: Literal["off", "marginal"] = "off"
+    """``marginal``: look through the tokens that the model would rather say before a label."""
+
+
 class Decision(BaseModel):
     """A state, a question about it and the options to choose from."""
 
@@ -55,6 +69,8 @@ class Decision(BaseModel):
     state: Annotated[JsonState, BeforeValidator(_state)]
     question: Text
     options: list[Option] = Field(min_length=MIN_OPTIONS, max_length=MAX_OPTIONS)
+    type: DecisionType = "choice"
+    readout: Readout = Readout()
 
     def state_json(self) -> str:
         """The state as it stands in the prompt. States are the same when these texts are (1, 1.0 and true differ)."""
@@ -122,10 +138,15 @@ def _message(detail: ErrorDetails, path: str) -> str:
         "string_type": f"must be a string, got {got}",
         "list_type": f"must be an array, got {got}",
         "model_type": f"must be an object, got {got}",
+        "literal_error": f"must be {detail.get('ctx', {}).get('expected')}, got {_cut(detail['input'])}",
         "too_short": f"needs {MIN_OPTIONS} to {MAX_OPTIONS} options, got fewer",
         "too_long": f"needs {MIN_OPTIONS} to {MAX_OPTIONS} options, got more",
     }
     return f"{path}: {sentences.get(detail['type'], detail['msg'])}"
+
+
+def _cut(value: object) -> str:
+    return repr(value)[:42] if isinstance(value, str) else type_name(value)
 
 
 def _refuse_unknown(body: dict[str, object], allowed: Sequence[str]) -> None:

@@ -7,12 +7,15 @@ from typing import Protocol
 
 from decision_adapter import metrics
 from decision_adapter.admission import Admission
-from decision_adapter.engine import Engine, Evaluation, Segments, cut
+from decision_adapter.calibration import Calibration
+from decision_adapter.engine import Engine, TokenIds
 from decision_adapter.errors import TooLargeError
 from decision_adapter.pace import Pace
-from decision_adapter.prompt import PROMPT_VERSION, user_text
-from decision_adapter.readout import PROBABILITY_STATUS, READOUT, read
+from decision_adapter.profile import Profile, direct_options
+from decision_adapter.reading import Evaluated, Reading, evaluate, prepare
 from decision_adapter.schema import Decision, Option
+
+UNCALIBRATED = "uncalibrated: softmax over the declared options only"
 
 WARM_UP = Decision(
     id="warm-up",
@@ -41,20 +44,14 @@ class Scorer(Protocol):
             still_wanted: asked right before they are scored; when it says no, they are not.
 
         Raises:
-            RequestError: too many tokens, busy, too late, or a failure of the engine.
+            RequestError: too many options or tokens, busy, too late, or a failure of the engine.
         """
 
     def drain(self, seconds: float) -> None:
         """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
 
-
-@dataclass(frozen=True)
-class Prompt:
-    """A decision as the engine reads it."""
-
-    segments: Segments
-    sha256: str
-    encode_seconds: float
+    def metadata(self) -> dict[str, object]:
+        """What decisions are scored with: the model's identity and the labels of each prompt profile."""
 
 
 class EngineScorer:
@@ -71,9 +68,23 @@ class EngineScorer:
         max_request_tokens: int,
         max_in_flight: int,
         deadline_seconds: float = 55,
+        *,
+        profile: Profile | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
+        """Prepare to score with ``profile``; None is the letters A to P, ``direct-options-v1``, alone."""
         self._engine = engine
-        self._identity = dict(identity)
+        self._profile = profile or Profile([direct_options(engine)])
+        self._calibration = calibration
+        self._identities = {
+            layout.name: {
+                **identity,
+                "prompt_profile": layout.name,
+                "labels_sha256": layout.labels.sha256,
+                "calibration": calibration and calibration.id,
+            }
+            for layout in self._profile.layouts
+        }
         self._max_request_tokens = max_request_tokens
         self._pace = Pace(deadline_seconds)
         self._admission = Admission(max_in_flight, deadline_seconds)
@@ -81,27 +92,30 @@ class EngineScorer:
     def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread."""
         started = time.perf_counter()
-        prompts = self._prompts(decisions)
-        self._check_limits(decisions, prompts)
+        readings = self._readings(decisions)
+        self._check_limits(readings)
         encoded = time.perf_counter()
-        segments = [prompt.segments for prompt in prompts]
-        evaluations = self._admission.run(lambda stop: self._engine.evaluate(segments, stop), started, still_wanted)
-        self._count(prompts, evaluations)
-        results = [
-            self._result(decision, prompt, evaluation)
-            for decision, prompt, evaluation in zip(decisions, prompts, evaluations, strict=True)
-        ]
+        evaluated = self._admission.run(
+            lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)), started, still_wanted
+        )
+        self._count(readings, evaluated)
+        results = [self._result(reading, found) for reading, found in zip(readings, evaluated, strict=True)]
+        evaluations = [evaluation for found in evaluated for evaluation in found.all]
         return Scores(
             results,
             {
                 "batch_size": len(decisions),
-                "prefix_tokens": len(prompts[0].segments.prefix),
+                "prefix_tokens": len(readings[0].prompts[0].segments.prefix),
                 "encode_seconds": encoded - started,
                 "prefill_seconds": sum(evaluation.prefill_seconds for evaluation in evaluations),
                 "suffix_forward_seconds": sum(evaluation.suffix_seconds for evaluation in evaluations),
                 "total_seconds": time.perf_counter() - started,
             },
         )
+
+    def metadata(self) -> dict[str, object]:
+        """What decisions are scored with: the model's identity and the labels of each prompt profile. Any thread."""
+        return {"model": self._identities[self._profile.layouts[0].name], "profiles": self._profile.metadata()}
 
     def drain(self, seconds: float) -> None:
         """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
@@ -111,67 +125,67 @@ class EngineScorer:
         """Wait for the engine thread to finish what it has and end it."""
         self._admission.close()
 
-    def _prompts(self, decisions: Sequence[Decision]) -> list[Prompt]:
-        started = time.perf_counter()
-        texts = [user_text(decision) for decision in decisions]
-        state_ids = self._engine.encode(texts[0].state, "")
-        prompts = []
-        for text in texts:
-            ids = self._engine.encode(str(text), self._engine.scaffold.after)
-            finished = time.perf_counter()
-            prompts.append(Prompt(cut(ids, state_ids), self._engine.scaffold.sha256(text), finished - started))
-            started = finished
-        return prompts
+    def _readings(self, decisions: Sequence[Decision]) -> list[Reading]:
+        state_ids: dict[str, TokenIds] = {}  # by layout: the decisions share their state
+        readings = []
+        for decision in decisions:
+            layout = self._profile.layout(decision)
+            if layout.name not in state_ids:
+                state_ids[layout.name] = layout.encode_state(decision)
+            readings.append(prepare(decision, layout, state_ids[layout.name], self._temperature(decision)))
+        return readings
 
-    def _check_limits(self, decisions: Sequence[Decision], prompts: Sequence[Prompt]) -> None:
+    def _temperature(self, decision: Decision) -> float:
+        return self._calibration.of(decision.type, len(decision.options)) if self._calibration else 1.0
+
+    def _check_limits(self, readings: Sequence[Reading]) -> None:
         """Refuse what is too much to decode.
 
         Raises:
             TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
         """
-        for decision, prompt in zip(decisions, prompts, strict=True):
-            if len(prompt.segments) > self._engine.max_tokens:
+        for reading in readings:
+            if reading.longest > self._engine.max_tokens:
                 raise TooLargeError(
-                    f"decision {decision.id[:40]!r}: {len(prompt.segments)} tokens, at most {self._engine.max_tokens} "
-                    "(SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
+                    f"decision {reading.decision.id[:40]!r}: {reading.longest} tokens, at most "
+                    f"{self._engine.max_tokens} (SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
                 )
-        tokens = len(prompts[0].segments.prefix) + sum(len(prompt.segments.suffix) for prompt in prompts)
+        prefixes = {reading.layout.name: len(reading.prompts[0].segments.prefix) for reading in readings}
+        tokens = sum(prefixes.values()) + sum(reading.suffix_tokens for reading in readings)
         if tokens > self._max_request_tokens:
             raise TooLargeError(
                 f"request: {tokens} tokens, at most {self._max_request_tokens} (SEMIF_MAX_REQUEST_TOKENS), the state "
-                "counted once; send fewer decisions at a time"
+                "counted once, every order of options and every preamble looked through counted too; send fewer "
+                "decisions at a time, or ask for a cheaper readout"
             )
         self._pace.check(tokens)
 
-    def _count(self, prompts: Sequence[Prompt], evaluations: Sequence[Evaluation]) -> None:
+    def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> None:
         """Take note of the tokens that were decoded and of those that were not."""
-        tokens = sum(len(prompt.segments) for prompt in prompts)
+        evaluations = [evaluation for found in evaluated for evaluation in found.all]
+        tokens = sum(reading.tokens(found) for reading, found in zip(readings, evaluated, strict=True))
         reused = sum(evaluation.reused_tokens for evaluation in evaluations)
         metrics.PROMPT_TOKENS.inc(tokens)
         metrics.REUSED_TOKENS.inc(reused)
-        # Of a prompt evaluated alone it is certain what was decoded in which time.
-        if len(prompts) == 1:
-            self._pace.learn(tokens - reused, evaluations[0].prefill_seconds + evaluations[0].suffix_seconds)
+        seconds = sum(evaluation.prefill_seconds + evaluation.suffix_seconds for evaluation in evaluations)
+        self._pace.learn(tokens - reused, seconds)
 
-    def _result(self, decision: Decision, prompt: Prompt, evaluation: Evaluation) -> dict[str, object]:
+    def _result(self, reading: Reading, evaluated: Evaluated) -> dict[str, object]:
         started = time.perf_counter()
-        answer_ids = self._engine.answer_ids[: len(decision.options)]
-        scores = read(evaluation.logits, answer_ids)
-        forward = evaluation.prefill_seconds + evaluation.suffix_seconds
+        fields = reading.result(evaluated)
+        forward = sum(evaluation.prefill_seconds + evaluation.suffix_seconds for evaluation in evaluated.all)
         return {
-            "id": decision.id,
-            "option_ids": [option.id for option in decision.options],
-            "probabilities": scores.probabilities,
-            "option_logits": scores.option_logits,
-            "answer_token_ids": list(answer_ids),
-            "input_tokens": len(prompt.segments),
-            "allowed_token_mass": scores.allowed_token_mass,
-            "full_vocab_argmax_id": scores.full_vocab_argmax_id,
-            "prompt_sha256": prompt.sha256,
-            "prompt_version": PROMPT_VERSION,
+            **fields,
             "forward_seconds": forward,
-            "total_seconds": prompt.encode_seconds + forward + time.perf_counter() - started,
-            "model": self._identity,
-            "readout": READOUT,
-            "probability_status": PROBABILITY_STATUS,
+            "total_seconds": reading.encode_seconds + forward + time.perf_counter() - started,
+            "model": self._identities[reading.layout.name],
+            "probability_status": self._status(reading),
         }
+
+    def _status(self, reading: Reading) -> str:
+        if self._calibration is None:
+            return UNCALIBRATED
+        return (
+            f"calibrated by {self._calibration.id}: softmax over the declared options only, "
+            f"temperature {reading.temperature:g}"
+        )

@@ -1,6 +1,6 @@
 """Settings of the decision container, read once from SEMIF_* environment variables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,9 @@ from decision_adapter.errors import SettingsError
 
 BASE_IMAGE_LIBRARIES = Path("/opt/llama.cpp/bin")
 """Where the published llama.cpp container keeps its libraries."""
+
+PROMPT_PROFILES = ("direct-options-v1", "decider-plain", "decider-chat")
+"""Those of ``profile.py``, named here because the process that checks the settings loads nothing else."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class Settings:
     """Port to listen on; SageMaker expects 8080."""
     lib_dir: Path | None
     """Folder of llama.cpp's shared libraries; None for those bundled with the installed llama-cpp-python."""
+    prompt_profile: str | None = None
+    """How decisions are written for the model; None for what its ``decider_config.json`` says, else SemIf's."""
+    calibration_path: Path | None = None
+    """The calibration, when it is not ``calibration.json`` in ``model_dir``."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -81,6 +88,8 @@ class Settings:
             port=read.integer("SEMIF_PORT", 8080, 1, 65_535, "(a TCP port)"),
             lib_dir=read.optional_path("SEMIF_LLAMA_CPP_LIB_DIR")
             or (BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None),
+            prompt_profile=read.one_of("SEMIF_PROMPT_PROFILE", PROMPT_PROFILES),
+            calibration_path=read.optional_path("SEMIF_CALIBRATION_PATH"),
         )
         if read.problems:
             raise SettingsError(read.problems)
@@ -103,6 +112,13 @@ class _Reader:
         if text and not Path(text).exists():
             self.problems.append(f"{name} is {text!r}: there is no such file or folder; correct it or leave it out")
         return Path(text) if text else None
+
+    def one_of(self, name: str, allowed: Sequence[str]) -> str | None:
+        """The text in ``name``, None when not given; one that is not ``allowed`` is a problem."""
+        text = self.text(name, "")
+        if text and text not in allowed:
+            self.problems.append(f"{name} is {text[:40]!r}: must be one of {', '.join(allowed)}, or left out")
+        return text or None
 
     def integer(self, name: str, default: int, low: int, high: int, unit: str) -> int:
         """The integer in ``name``, ``default`` when not given; one outside ``low``..``high`` is a problem."""

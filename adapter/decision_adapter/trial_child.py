@@ -7,9 +7,10 @@ import logging.config
 import os
 import sys
 
+from decision_adapter import profile
 from decision_adapter.artifact import locate
 from decision_adapter.errors import AdapterError
-from decision_adapter.loading import load_engine, load_library
+from decision_adapter.loading import how_to_read, load_engine, load_library
 from decision_adapter.logs import CONFIGURATION
 from decision_adapter.scorer import WARM_UP, EngineScorer
 from decision_adapter.settings import Settings
@@ -28,7 +29,8 @@ def main() -> int:
     try:
         load_library(settings)
         engine = load_engine(settings, locate(settings.model_dir, settings.gguf_path))
-        EngineScorer(engine, {}, settings.max_request_tokens, 1).score([WARM_UP])
+        layouts = profile.build(how_to_read(settings)[0], engine)
+        EngineScorer(engine, {}, settings.max_request_tokens, 1, profile=layouts).score([WARM_UP])
     except AdapterError as error:
         sys.stderr.write(f"\n{error}\n")
         return REFUSED

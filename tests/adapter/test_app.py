@@ -34,6 +34,9 @@ class Obedient:
             raise self.failure
         return Scores([{"id": decision.id} for decision in decisions], {"batch_size": len(decisions)})
 
+    def metadata(self) -> dict[str, object]:
+        return {"profiles": ["z", "a"]}
+
 
 @pytest.fixture
 def scorer() -> Obedient:
@@ -80,12 +83,18 @@ def test_while_loading_it_is_not_healthy_and_refuses_work(scorer: Obedient) -> N
         assert client.get("/ping").status_code == 503
         status, body = post(client, {"decision": DECISION})
         assert (status, body["retryable"]) == (503, True)
+        assert client.get("/metadata").status_code == 503
     finally:
         loaded.set()
 
 
 def test_when_loaded_it_is_healthy(client: FlaskClient) -> None:
     assert client.get("/ping").status_code == 200
+
+
+def test_metadata_is_what_the_scorer_says(client: FlaskClient) -> None:
+    response = client.get("/metadata")
+    assert (response.status_code, response.get_json()) == (200, {"profiles": ["z", "a"]})
 
 
 def test_busy_is_retryable(client: FlaskClient, scorer: Obedient) -> None:

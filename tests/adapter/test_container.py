@@ -1,6 +1,7 @@
 """The adapter as SageMaker meets it: a process with a real model, asked over a socket."""
 
 import json
+import math
 import os
 import signal
 import socket
@@ -59,7 +60,7 @@ def test_a_result_has_every_field_of_the_contract(container: Any) -> None:
     assert set(result) == {
         *("id", "option_ids", "probabilities", "option_logits", "answer_token_ids", "input_tokens"),
         *("allowed_token_mass", "full_vocab_argmax_id", "prompt_sha256", "prompt_version", "forward_seconds"),
-        *("total_seconds", "model", "readout", "probability_status"),
+        *("total_seconds", "model", "readout", "probability_status", "temperature", "full_vocab_argmax_is_option"),
     }
     assert sum(result["probabilities"]) == pytest.approx(1)
     assert 0 < result["allowed_token_mass"] <= 1
@@ -69,6 +70,42 @@ def test_a_result_has_every_field_of_the_contract(container: Any) -> None:
     assert model["tokenizer"] == {"repo": "example/tokenizer", "revision": "1" * 40}
     assert (model["backends"], model["gpu_layers"], model["threads"]) == (["CPU"], 0, 1)
     assert (model["prompt_profile"], model["calibration"]) == ("direct-options-v1", None)
+    assert result["probability_status"] == "uncalibrated: softmax over the declared options only"
+
+
+def test_the_labels_that_an_answer_names_by_hash_are_listed(container: Any) -> None:
+    # given answers in both layouts
+    many = [{"id": f"o{index}", "description": f"x{index}"} for index in range(17)]
+    asked = [{"id": "d", "state": "s", "question": "q", "options": options} for options in (OPTIONS, many)]
+    answers = [container.score({"decision": decision})[1]["result"] for decision in asked]
+    # when
+    status, metadata = container.request("GET", "/metadata")
+    # then
+    assert status == 200
+    for answer, layout in zip(answers, metadata["profiles"], strict=True):
+        assert layout["prompt_profile"] == answer["prompt_version"] == answer["model"]["prompt_profile"]
+        assert layout["labels_sha256"] == answer["model"]["labels_sha256"]
+        assert answer["answer_token_ids"] == layout["label_token_ids"][: len(answer["option_ids"])]
+    assert [layout["max_options"] for layout in metadata["profiles"]] == [16, 255]
+
+
+def test_a_calibrated_container_says_so_and_keeps_the_logits(
+    container: Any, start_container: Callable[..., Any], model_dir: Path, tmp_path: Path
+) -> None:
+    # given
+    fitted = tmp_path / "fitted.json"
+    fitted.write_text(json.dumps({"id": "fitted-1", "temperature": 4.0}))
+    calibrated = start_container(model_dir, SEMIF_CALIBRATION_PATH=str(fitted)).wait_until_ready()
+    body = {"decision": {"id": "d", "state": "s", "question": "q", "options": OPTIONS}}
+    # when
+    plain, flat = (asked.score(body)[1]["result"] for asked in (container, calibrated))
+    calibrated.stop()
+    # then
+    assert flat["option_logits"] == plain["option_logits"]
+    assert flat["model"]["calibration"] == "fitted-1"
+    assert flat["probability_status"].startswith("calibrated by fitted-1")
+    first, second = plain["option_logits"]
+    assert flat["probabilities"][0] == pytest.approx(1 / (1 + math.exp((second - first) / 4)))
 
 
 def test_shared_decisions_have_the_bits_of_single_ones(container: Any) -> None:
@@ -193,6 +230,14 @@ def test_wrong_settings_end_the_container_all_named(start_container: Callable[..
     sentence = reason_to_end(start_container(tmp_path, SEMIF_THREADS="0", SEMIF_MAX_TOKENS="x"))
     assert sentence.startswith("cannot start: 2 settings are wrong: SEMIF_THREADS is '0'")
     assert "SEMIF_MAX_TOKENS is 'x'" in sentence
+
+
+def test_a_calibration_that_is_none_ends_the_container(start_container: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "calibration.json").write_text('{"id": "c", "temperature": -1}')
+    assert reason_to_end(start_container(tmp_path)) == (
+        f"cannot start: {tmp_path}/calibration.json is not a calibration: temperature: Input should be greater than 0, "
+        "got -1"
+    )
 
 
 def test_gpu_layers_without_a_gpu_end_the_container(start_container: Callable[..., Any], model_dir: Path) -> None:

@@ -1,14 +1,18 @@
 """Loading beside answering: ready after a warm-up decision, a sentence when it cannot be."""
 
+import json
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from decision_adapter.errors import ArtifactError, LoadingError, ScoringError
-from decision_adapter.loading import BackgroundLoad, offloaded
+from decision_adapter.loading import BackgroundLoad, how_to_read, offloaded
 from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP, Scores
+from decision_adapter.settings import Settings
 
 PATIENCE_SECONDS = 10
 
@@ -76,3 +80,43 @@ def test_a_model_that_cannot_score_never_gets_ready() -> None:
 @pytest.mark.parametrize(("asked", "told"), [(0, "0 of 31"), (-1, "31 of 31"), (7, "7 of 31"), (99, "31 of 31")])
 def test_the_layers_on_a_gpu_are_told_with_the_output_layer(asked: int, told: str) -> None:
     assert offloaded(asked, layers=30) == told
+
+
+def archive(folder: Path, **files: dict[str, Any]) -> Path:
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "profile_set", "expected"),
+    [
+        ({}, "", ("direct-options-v1", None)),
+        ({}, "decider-plain", ("decider-plain", None)),
+        ({"decider_config": {}}, "", ("decider-plain", None)),
+        ({"decider_config": {"layout": "chat"}}, "", ("decider-chat", None)),
+        ({"calibration": {"id": "c", "temperature": 2}}, "", ("direct-options-v1", "c")),
+        # both: what was fitted for this deployment comes before what came with the model
+        (
+            {"decider_config": {"temperature": 2}, "calibration": {"id": "c", "temperature": 3}},
+            "",
+            ("decider-plain", "c"),
+        ),
+        # a decider's temperatures were not fitted for another profile
+        ({"decider_config": {"temperature": 2}}, "direct-options-v1", ("direct-options-v1", None)),
+    ],
+)
+def test_settings_come_before_the_archives_files(
+    tmp_path: Path, files: dict[str, Any], profile_set: str, expected: tuple[str, str | None]
+) -> None:
+    environment = {"SEMIF_MODEL_DIR": str(archive(tmp_path, **files)), "SEMIF_PROMPT_PROFILE": profile_set}
+    name, fitted = how_to_read(Settings.from_environment(environment))
+    assert (name, fitted and fitted.id) == expected
+
+
+def test_a_deciders_own_temperatures_are_its_calibration(tmp_path: Path) -> None:
+    archive(tmp_path, decider_config={"temperature": 1.3, "temperature_by_type": {"noul": 2.2}})
+    name, fitted = how_to_read(Settings.from_environment({"SEMIF_MODEL_DIR": str(tmp_path)}))
+    assert name == "decider-plain"
+    assert fitted is not None
+    assert (fitted.of("choice", 3), fitted.of("noul", 2)) == (1.3, 2.2)

@@ -1,7 +1,7 @@
 """The prompt's text is a contract: its bytes, and the hash others publish for it."""
 
 from decision_adapter.prompt import LETTERS, Scaffold, user_text
-from decision_adapter.schema import MAX_OPTIONS, Decision, Option
+from decision_adapter.schema import Decision, Option
 
 
 def test_the_user_text_is_json_in_the_contracts_order_with_non_ascii_kept() -> None:
@@ -19,8 +19,16 @@ def test_the_user_text_is_json_in_the_contracts_order_with_non_ascii_kept() -> N
     assert str(text) == text.state + text.question
 
 
-def test_there_is_a_letter_for_each_option() -> None:
-    assert len(set(LETTERS)) == MAX_OPTIONS
+def test_there_are_sixteen_letters() -> None:
+    assert len(set(LETTERS)) == 16
+
+
+def test_labels_and_what_they_are_called_can_be_others() -> None:
+    options = [Option(id=i, description=i) for i in "xy"]
+    text = user_text(Decision(id="d", state="s", question="q", options=options), "label", ["Z", "AA"])
+    assert text.question == (
+        ', "criterion": "q", "options": [{"label": "Z", "description": "x"}, {"label": "AA", "description": "y"}]}'
+    )
 
 
 def test_the_hash_is_that_of_the_whole_prompt() -> None:

@@ -17,8 +17,20 @@ def test_probabilities_and_mass_by_hand() -> None:
     # then 3 to 1 between them, 4 of 10 on both, and token 3 is the likeliest of all
     assert scores.probabilities == pytest.approx([0.75, 0.25], abs=1e-7)
     assert scores.allowed_token_mass == pytest.approx(0.4, abs=1e-7)
-    assert scores.full_vocab_argmax_id == 3
+    assert (scores.full_vocab_argmax_id, scores.full_vocab_argmax_is_option) == (3, False)
     assert scores.option_logits == [float(logits[2]), float(logits[0])]
+
+
+def test_a_temperature_flattens_the_probabilities_and_nothing_else() -> None:
+    # given weights 1, 2, 3 and 4, and a temperature of 2
+    logits = np.log(np.array([1, 2, 3, 4], dtype=np.float32))
+    scores, plain = read(logits, [3, 0], temperature=2.0), read(logits, [3, 0])
+    # then the roots of 4 and 1 are 2 to 1
+    assert scores.probabilities == pytest.approx([2 / 3, 1 / 3], abs=1e-7)
+    assert plain.probabilities == pytest.approx([0.8, 0.2], abs=1e-7)
+    assert scores.option_logits == plain.option_logits
+    assert scores.allowed_token_mass == plain.allowed_token_mass == pytest.approx(0.5)
+    assert scores.full_vocab_argmax_is_option
 
 
 def test_large_logits_do_not_overflow() -> None:

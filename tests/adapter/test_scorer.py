@@ -12,6 +12,7 @@ import pytest
 from decision_adapter import metrics
 from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
 from decision_adapter.errors import BusyError, ClientGoneError, ScoringError, TooLargeError
+from decision_adapter.labels import Labels
 from decision_adapter.prompt import Scaffold, user_text
 from decision_adapter.schema import Decision, Option
 from decision_adapter.scorer import EngineScorer
@@ -86,10 +87,17 @@ def test_a_result_has_every_field_of_the_contract(scorer_with: Callable[..., Eng
         "answer_token_ids": [2, 0],
         "input_tokens": len(text),
         "full_vocab_argmax_id": 2,
+        "full_vocab_argmax_is_option": True,
         "prompt_sha256": KnownEngine.scaffold.sha256(user_text(wanted)),
         "prompt_version": "direct-options-v1",
         "forward_seconds": 0.75,
-        "model": {"name": "known"},
+        "model": {
+            "name": "known",
+            "prompt_profile": "direct-options-v1",
+            "labels_sha256": Labels(("A", "B", "C"), (2, 0, 1)).sha256,
+            "calibration": None,
+        },
+        "temperature": 1.0,
         "readout": "next-token-logits",
         "probability_status": "uncalibrated: softmax over the declared options only",
     }

@@ -29,6 +29,8 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         host="0.0.0.0",
         port=8080,
         lib_dir=BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None,
+        prompt_profile=None,
+        calibration_path=None,
     )
 
 
@@ -56,6 +58,20 @@ def test_all_problems_are_told_in_one_error_with_limit_and_unit() -> None:
 @pytest.mark.parametrize(("text", "layers"), [("0", 0), ("-1", -1), ("99", 99)])
 def test_zero_is_a_value(text: str, layers: int) -> None:
     assert Settings.from_environment({"SEMIF_N_GPU_LAYERS": text}).n_gpu_layers == layers
+
+
+def test_a_prompt_profile_is_one_of_those_there_are() -> None:
+    assert Settings.from_environment({"SEMIF_PROMPT_PROFILE": "decider-chat"}).prompt_profile == "decider-chat"
+    with pytest.raises(
+        SettingsError,
+        match=r"SEMIF_PROMPT_PROFILE is 'chat': must be one of direct-options-v1, decider-plain, decider-chat, or",
+    ):
+        Settings.from_environment({"SEMIF_PROMPT_PROFILE": "chat"})
+
+
+def test_a_calibration_that_is_not_there_is_a_problem() -> None:
+    with pytest.raises(SettingsError, match=r"SEMIF_CALIBRATION_PATH is '/nowhere': there is no such file"):
+        Settings.from_environment({"SEMIF_CALIBRATION_PATH": "/nowhere"})
 
 
 def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:

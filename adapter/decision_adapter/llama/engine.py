@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import llama_cpp
@@ -14,6 +15,7 @@ from decision_adapter.errors import ModelError, TemplateError
 from decision_adapter.llama.context import Context
 from decision_adapter.llama.prefixes import Prefixes
 from decision_adapter.llama.vocabulary import Vocabulary
+from decision_adapter.prompt import Scaffold
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +40,7 @@ class LlamaEngine:
         """Load ``gguf``; its own chat template is used where ``template`` is None.
 
         Raises:
-            ModelError: llama.cpp cannot load it or create its context, or it cannot answer in letters.
-            TemplateError: there is no chat template, or one that cannot carry the prompt.
+            ModelError: llama.cpp cannot load it or create its context.
         """
         parameters = llama_cpp.llama_model_default_params()
         parameters.n_gpu_layers = n_gpu_layers
@@ -47,14 +48,40 @@ class LlamaEngine:
         if not self._model:
             raise ModelError(f"llama.cpp cannot load {gguf}; its own message is in the log lines above")
         self.vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
-        self.scaffold = scaffold(template or self._own_template())
-        self.answer_ids = self.vocabulary.answer_ids(self.scaffold)
+        self._template = template
         self.layers: int = llama_cpp.llama_model_n_layer(self._model)
         self.max_tokens = min(max_tokens, llama_cpp.llama_model_n_ctx_train(self._model))
         self._context = Context(self._model, self.max_tokens, threads, n_gpu_layers != 0, self.vocabulary.size)
         self._prefixes = Prefixes(self._context, self._scaffold_ids(), cache_tokens)
         kind = self._context.kind
         log.info("memory: %s; kept prefixes are %s", kind.title, kind.describe_reuse())
+
+    @cached_property
+    def template(self) -> ChatTemplate:
+        """The chat template, asked for at start by the prompt profiles that need one.
+
+        Raises:
+            TemplateError: there is none.
+        """
+        return self._template or self._own_template()
+
+    @cached_property
+    def scaffold(self) -> Scaffold:
+        """What the chat template puts around the caller's text of ``direct-options-v1``.
+
+        Raises:
+            TemplateError: there is no chat template, or one that cannot carry the prompt.
+        """
+        return scaffold(self.template)
+
+    @cached_property
+    def answer_ids(self) -> tuple[int, ...]:
+        """Token id of each answer letter, A first.
+
+        Raises:
+            ModelError: the model cannot answer in letters.
+        """
+        return self.vocabulary.answer_ids(self.scaffold)
 
     def encode(self, user: str, after: str) -> TokenIds:
         """Token ids of the scaffold's beginning, ``user`` as plain text, and ``after``. Any thread."""
@@ -78,9 +105,12 @@ class LlamaEngine:
         return Evaluation(logits, reached - started, time.perf_counter() - reached, reused_tokens)
 
     def _scaffold_ids(self) -> TokenIds:
-        """What the prompts of all states begin with."""
+        """What the prompts of all states begin with; empty for a model without a chat template."""
         texts = ('{"evidence": "a', '{"evidence": [1', '{"evidence": {"b')
-        first, *others = (self.encode(text, "") for text in texts)
+        try:
+            first, *others = (self.encode(text, "") for text in texts)
+        except TemplateError:  # for the prompt profile to tell, if it needs one
+            return np.array([], dtype=np.int32)
         return first[: min(common_prefix(first, other) for other in others)]
 
     def _own_template(self) -> ChatTemplate:

@@ -97,10 +97,12 @@ def test_a_file_that_is_no_model_is_refused(tmp_path, llama_library) -> None:
 def test_a_model_that_cannot_answer_in_letters_is_refused(smollm2_gguf, llama_library) -> None:
     # given a template that ends with a space, with which a letter becomes one token
     template = ChatTemplate("{{ messages[1].content }} answer: ", {}, "a test")
+    engine = LlamaEngine(smollm2_gguf, template, max_tokens=64, threads=1, n_gpu_layers=0)
     with pytest.raises(
         ModelError, match="the answer letter A is not a token of its own after the generation prompt, but part of ' A'"
     ):
-        LlamaEngine(smollm2_gguf, template, max_tokens=64, threads=1, n_gpu_layers=0)
+        assert engine.answer_ids
+    engine.close()
 
 
 def test_the_context_is_never_longer_than_what_the_model_was_trained_on(smollm2_gguf, llama_library) -> None:

@@ -7,9 +7,11 @@ import llama_cpp
 import numpy as np
 import pytest
 
+from decision_adapter import decider
 from decision_adapter.llama.engine import LlamaEngine
 from decision_adapter.llama.library import Library
 from decision_adapter.llama.vocabulary import Vocabulary
+from decision_adapter.schema import Decision, Option
 
 IM_START, IM_END = 1, 2  # SmolLM2's own
 
@@ -111,3 +113,9 @@ def test_bos_is_not_added_where_the_template_begins_with_it(vocabulary_with_bos:
     ids = vocabulary_with_bos.encode("<|im_start|>user\n", "{}", "<|im_end|>").tolist()
     assert ids[0] == IM_START
     assert ids.count(IM_START) == 1
+
+
+def test_a_plain_decider_prompt_has_no_bos(vocabulary_with_bos: Vocabulary) -> None:
+    options = [Option(id=name, description=name) for name in ("yes", "no")]
+    asked = Decision(id="d", state="s", question="q", options=options)
+    assert IM_START not in decider.plain(vocabulary_with_bos).render(asked).ids.tolist()
