@@ -74,6 +74,10 @@ test: install ## linters, types and all tests
 bench: install ## measure speed against the reference algorithm and write benchmarks/results; about 15 minutes, idle
 	@exec python -m benchmarks --model "$$(python -c 'from local_cloud.demo_model import smollm2_path; print(smollm2_path())')" $(BENCH)
 
+.PHONY: soak
+soak: install ## score fifty thousand decisions of a tiny model and compare the memory after them
+	@SOAK_FIRST=1000 SOAK_DECISIONS=50000 python -m pytest -q -s --timeout 0 tests/adapter/test_memory.py
+
 # --- in an account ----------------------------------------------------------------------------------------------------
 
 .PHONY: environment

@@ -1,6 +1,7 @@
 """gunicorn's configuration: one worker, whose threads share one model."""
 
 import os
+import signal
 from pathlib import Path
 
 from gunicorn.errors import HaltServer
@@ -25,8 +26,10 @@ preload_app = False
 
 # A worker reports from its main thread, which never decodes: only a hung process is late.
 timeout = 120
-# SageMaker sends SIGTERM and, 30 s later, SIGKILL.
-graceful_timeout = 25
+# SageMaker sends SIGTERM and, 30 s later, SIGKILL. What is admitted gets most of that time, and is then told to try
+# elsewhere instead of being cut.
+graceful_timeout = 24
+DRAIN_SECONDS = 20
 # Longer than the idle time of the platform's connection pool, which would meet a closed connection otherwise.
 keepalive = 75
 max_requests = 0
@@ -43,3 +46,14 @@ def pre_fork(_server: object, worker: Worker) -> None:
     """Let the container end when its worker dies, instead of loading the model again and again."""
     if worker.age > 1:
         raise HaltServer("the worker died; see the lines above", 1)
+
+
+def post_worker_init(worker: Worker) -> None:
+    """At SIGTERM, give what is admitted ``DRAIN_SECONDS`` to finish, beside what gunicorn does itself."""
+    from decision_adapter.wsgi import loading  # noqa: PLC0415  # importing it loads the model: in the worker only
+
+    def stop(signal_number: int, frame: object) -> None:
+        loading.drain(DRAIN_SECONDS)
+        worker.handle_exit(signal_number, frame)
+
+    signal.signal(signal.SIGTERM, stop)

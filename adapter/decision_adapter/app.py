@@ -7,7 +7,7 @@ from flask import Flask, Request, Response, g, jsonify, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import errors, json_body, schema
+from decision_adapter import connection, errors, json_body, metrics, schema
 from decision_adapter.errors import (
     InvalidRequestError,
     RequestError,
@@ -20,7 +20,10 @@ from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping, GET /metadata and POST /invocations"
+ROUTES = "there are GET /ping, GET /metadata, GET /metrics and POST /invocations"
+
+QUIET = ("/ping", "/metrics")
+"""Paths that are asked several times a minute: logged at debug level, and not counted."""
 
 Answer = tuple[Response, int]
 
@@ -34,6 +37,10 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     def ping() -> Answer:
         return (jsonify(status="ready"), 200) if loading.ready else (jsonify(status="loading"), 503)
 
+    @app.get("/metrics")
+    def metrics_text() -> Response:
+        return Response(metrics.text(), content_type=metrics.CONTENT_TYPE)
+
     @app.get("/metadata")
     def metadata() -> Answer:
         return jsonify(loading.scorer().metadata()), 200
@@ -42,13 +49,14 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     def invocations() -> Answer:
         body = json_body.parse(_read_body(request, settings.max_body_bytes))
         wanted = schema.validate(body, settings.max_shared_decisions)
-        scores = loading.scorer().score(wanted.decisions)
+        environ = request.environ
+        scores = loading.scorer().score(wanted.decisions, lambda: connection.is_open(environ))
         if wanted.shared:
             return jsonify(results=scores.results, timing=scores.timing), 200
         return jsonify(result=scores.results[0]), 200
 
     _answer_errors(app)
-    _log_requests(app)
+    _record_requests(app)
     return app
 
 
@@ -79,12 +87,12 @@ def _answer_errors(app: Flask) -> None:
     """Turn every exception into a JSON answer; ``errors`` says which status."""
 
     @app.errorhandler(RequestError)
-    def refuse(error: RequestError) -> Answer:
+    def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         g.outcome = type(error).__name__
         if isinstance(error, ScoringError):
             log.error("scoring failed: %s", error, exc_info=error)
-        body, status = errors.answer(error)
-        return jsonify(body), status
+        body, status, headers = errors.answer(error)
+        return jsonify(body), status, headers
 
     @app.errorhandler(HTTPException)
     def not_ours(error: HTTPException) -> Answer:
@@ -101,8 +109,8 @@ def _answer_errors(app: Flask) -> None:
         return jsonify(error="scoring failed"), 500
 
 
-def _log_requests(app: Flask) -> None:
-    """Log one line a request with its outcome and seconds; health checks, several a minute, only at debug level."""
+def _record_requests(app: Flask) -> None:
+    """Count each request by its outcome, and log one line with that and the seconds it took."""
 
     @app.before_request
     def start() -> None:
@@ -110,12 +118,17 @@ def _log_requests(app: Flask) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
+        seconds, outcome = time.perf_counter() - g.started, g.get("outcome", "ok")
+        quiet = request.path in QUIET
+        if not quiet:
+            metrics.REQUESTS.labels(outcome).inc()
+            metrics.LATENCY.observe(seconds)
         fields = {
             "method": request.method,
             "path": request.path,
             "status": response.status_code,
-            "outcome": g.get("outcome", "ok"),
-            "seconds": round(time.perf_counter() - g.started, 6),
+            "outcome": outcome,
+            "seconds": round(seconds, 6),
         }
-        log.log(logging.DEBUG if request.path == "/ping" else logging.INFO, "request", extra={"fields": fields})
+        log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

@@ -59,7 +59,7 @@ def open_artifact(model_dir: Path, gguf_path: Path | None, tokenizer_revision: s
     Raises:
         ArtifactError: no GGUF, more than one, or not the one the manifest names.
     """
-    gguf = gguf_path or find_gguf(model_dir)
+    gguf = locate(model_dir, gguf_path)
     manifest = read_manifest(model_dir)
     found = GgufSource(file=gguf.name, sha256=sha256(gguf), bytes=gguf.stat().st_size)
     if manifest is None:
@@ -70,6 +70,15 @@ def open_artifact(model_dir: Path, gguf_path: Path | None, tokenizer_revision: s
             raise ArtifactError(f"{gguf} is not the file of {MANIFEST}: {field} is {actual}, declared {declared}")
     tokenizer = manifest.tokenizer or TokenizerSource(revision=tokenizer_revision)
     return ModelArtifact(gguf, manifest.gguf, tokenizer)
+
+
+def locate(model_dir: Path, gguf_path: Path | None) -> Path:
+    """The GGUF to load: ``gguf_path`` when it is given, else the one under ``model_dir``.
+
+    Raises:
+        ArtifactError: there is none, or more than one.
+    """
+    return gguf_path or find_gguf(model_dir)
 
 
 def find_gguf(model_dir: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from decision_adapter.errors import RequestError
 from decision_adapter.prompt import Scaffold
 
 TokenIds = NDArray[np.int32]
@@ -37,6 +38,28 @@ class Evaluation:
     """Time to decode what follows."""
     reused_tokens: int = 0
     """Tokens of the prompt that were not decoded, because they were kept."""
+
+
+class Stop:
+    """A request to stop one piece of work, made from any thread while the engine thread does it.
+
+    llama.cpp looks at ``flag`` itself, between two nodes of its graph; hence an array with an address.
+    """
+
+    def __init__(self) -> None:
+        self.flag = np.zeros(2, dtype=np.uint8)
+        """uint8, shape (2,): [0, 0], and [1, 0] once stopped; read by llama.cpp as a C string."""
+        self.error: RequestError | None = None
+
+    def set(self, error: RequestError) -> None:
+        """Stop the work; its caller gets ``error``, unless it is done by then."""
+        self.error = error
+        self.flag[0] = 1
+
+    def check(self) -> None:
+        """Raise the error of ``set``, if it was called."""
+        if self.error is not None:
+            raise self.error
 
 
 class Tokenizer(Protocol):
@@ -70,8 +93,12 @@ class Engine(Protocol):
     def encode(self, user: str, after: str) -> TokenIds:
         """Token ids of the scaffold's beginning, ``user`` as plain text, and ``after``. Any thread."""
 
-    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
-        """Next-token logits of each prompt, in order. The engine thread only."""
+    def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
+        """Next-token logits of each prompt, in order. The engine thread only.
+
+        Raises:
+            RequestError: the error of ``stop``, when that is set meanwhile; the engine can be used again at once.
+        """
 
 
 def cut(ids: TokenIds, state_ids: TokenIds) -> Segments:

@@ -7,6 +7,7 @@
     │   ├── CalibrationError          the calibration cannot be read or breaks its schema
     │   ├── TemplateError             no chat template, or one that cannot carry the prompt
     │   ├── LibraryError              llama.cpp's libraries cannot be used, or have no device for the layers asked for
+    │   ├── TrialError                the first decode, in a process of its own, crashed
     │   └── ModelError                the model or its context cannot be created, or cannot answer in letters
     └── RequestError                  answered with a JSON body; the container goes on
         ├── InvalidRequestError       400  the caller must change the request
@@ -14,6 +15,9 @@
         ├── UnsupportedContentError   415  the body is not declared as JSON
         ├── BusyError                 503  retryable: all places are taken
         ├── LoadingError              503  retryable: the model is not ready yet
+        ├── StoppingError             503  retryable: the container is shutting down, and this took too long
+        ├── DeadlineError             504  not retryable: it overran and was aborted; the same request would again
+        ├── ClientGoneError           499  the caller hung up before its turn; nobody reads this answer
         └── ScoringError              500  the caller reads "scoring failed", the log has the reason
 
 Only these become answers below 500; any other exception is a 500 with a log line and no internals.
@@ -53,6 +57,10 @@ class LibraryError(StartError):
     """llama.cpp's libraries cannot be loaded or lack a device that was asked for."""
 
 
+class TrialError(StartError):
+    """The first decode crashed; the message names the likely cause and the setting that avoids it."""
+
+
 class ModelError(StartError):
     """llama.cpp refused the model or its context, or the vocabulary has no single tokens for the letters."""
 
@@ -81,6 +89,18 @@ class LoadingError(RequestError):
     """The model is still loading; the same request can succeed later."""
 
 
+class StoppingError(RequestError):
+    """The container is shutting down; the same request can succeed elsewhere."""
+
+
+class DeadlineError(RequestError):
+    """The work was aborted because it overran; the same request would overrun again."""
+
+
+class ClientGoneError(RequestError):
+    """Nobody waits for the answer any more, so nothing was scored."""
+
+
 class ScoringError(RequestError):
     """llama.cpp failed or gave logits that are not numbers; the message is for the log only."""
 
@@ -91,16 +111,32 @@ STATUS: dict[type[RequestError], int] = {
     UnsupportedContentError: 415,
     BusyError: 503,
     LoadingError: 503,
+    StoppingError: 503,
+    DeadlineError: 504,
+    ClientGoneError: 499,
     ScoringError: 500,
 }
 """HTTP status of each request error: the only place where one meets the other."""
 
 
-def answer(error: RequestError) -> tuple[dict[str, object], int]:
-    """Body and HTTP status for ``error``. A 503 says that it is retryable, a 500 says nothing about the inside."""
-    status = STATUS[type(error)]
+RETRY_AFTER_SECONDS: dict[type[RequestError], int] = {BusyError: 1, LoadingError: 5, StoppingError: 1}
+"""The errors after which the same request can succeed, and how long to wait: the Retry-After header of a 503.
+
+Short on purpose: clients' SDKs give up at once when they are told to wait long.
+"""
+
+
+def answer(error: RequestError) -> tuple[dict[str, object], int, dict[str, str]]:
+    """Body, HTTP status and headers for ``error``.
+
+    A status of the server's (5xx) says whether the same request can succeed later; a 500 says nothing about the inside.
+    """
+    kind = type(error)
+    status = STATUS[kind]
     if status == 500:
-        return {"error": "scoring failed"}, status
-    if status == 503:
-        return {"error": str(error), "retryable": True}, status
-    return {"error": str(error)}, status
+        return {"error": "scoring failed"}, status, {}
+    if status < 500:
+        return {"error": str(error)}, status, {}
+    wait_seconds = RETRY_AFTER_SECONDS.get(kind)
+    headers = {} if wait_seconds is None else {"Retry-After": str(wait_seconds)}
+    return {"error": str(error), "retryable": wait_seconds is not None}, status, headers

@@ -4,9 +4,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decision_adapter import calibration, decider_config, profile
-from decision_adapter.artifact import ModelArtifact, open_artifact
+from decision_adapter.artifact import ModelArtifact, locate, open_artifact
 from decision_adapter.calibration import Calibration
 from decision_adapter.chat_template import from_tokenizer_files
 from decision_adapter.errors import LibraryError, LoadingError, StartError
@@ -14,6 +16,10 @@ from decision_adapter.llama import library
 from decision_adapter.prompt import PROMPT_VERSION
 from decision_adapter.scorer import WARM_UP, EngineScorer, Scorer
 from decision_adapter.settings import Settings
+from decision_adapter.trial import Trial
+
+if TYPE_CHECKING:
+    from decision_adapter.llama.engine import LlamaEngine
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +58,11 @@ class BackgroundLoad:
             raise LoadingError("the model is loading; try again")
         return self._scorer
 
+    def drain(self, seconds: float) -> None:
+        """Let what is being scored run for ``seconds`` more; does not wait."""
+        if self._scorer is not None:
+            self._scorer.drain(seconds)
+
     def _run(self) -> None:
         try:
             scorer = self._load()
@@ -67,43 +78,85 @@ class BackgroundLoad:
 
 
 def load_scorer(settings: Settings) -> Scorer:
-    """A scorer on the model that ``settings`` name.
+    """A scorer on the model that ``settings`` name, after a child process has scored with the same settings.
+
+    Meanwhile this one reads the model's file from end to end, which computes its SHA-256 and brings it into the page
+    cache: the child, and then this process, map it from there. The two never hold the model's memory at once.
 
     Raises:
         StartError: with the sentence an operator needs.
     """
     started = time.perf_counter()
     profile_name, fitted = how_to_read(settings)
-    loaded = library.load(settings.lib_dir)
+    locate(settings.model_dir, settings.gguf_path)
+    with Trial() as trial:
+        loaded = load_library(settings)
+        artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
+        trial.wait()
+    tried = time.perf_counter()
+    engine = load_engine(settings, artifact.gguf)
+    model = identity(artifact, settings, loaded)
+    layouts = profile.build(profile_name, engine)
+    fields = {
+        "seconds": round(time.perf_counter() - started, 3),
+        "trial_seconds": round(tried - started, 3),
+        "max_tokens": engine.max_tokens,
+        "gpus": list(loaded.gpus),
+        "gpu_layers_offloaded": offloaded(settings.n_gpu_layers, engine.layers),
+        "model": model,
+    }
+    log.info("model loaded", extra={"fields": fields})
+    log.info("prompt profile", extra={"fields": {"calibration": fitted and fitted.id, "profiles": layouts.metadata()}})
+    return EngineScorer(
+        engine,
+        model,
+        settings.max_request_tokens,
+        settings.max_in_flight,
+        settings.deadline_seconds,
+        profile=layouts,
+        calibration=fitted,
+    )
+
+
+def load_library(settings: Settings) -> library.Library:
+    """llama.cpp's libraries, which have a device for the layers that ``settings`` put on one.
+
+    Raises:
+        LibraryError: they cannot be used, or there is no GPU.
+    """
+    loaded = library.load(settings.lib_dir, settings.allow_amx)
     if settings.n_gpu_layers != 0 and not loaded.gpus:
         raise LibraryError(
             f"SEMIF_N_GPU_LAYERS is {settings.n_gpu_layers}, but llama.cpp finds no GPU; its backends are "
             f"{', '.join(loaded.backends)}. Use a GPU instance with the CUDA image, or set it to 0"
         )
-    # Importing the engine imports the binding, which has to find the library that was just chosen.
+    return loaded
+
+
+def load_engine(settings: Settings, gguf: Path) -> "LlamaEngine":
+    """The engine on ``gguf``; after ``load_library``.
+
+    Raises:
+        StartError: llama.cpp cannot load it, or it cannot answer.
+    """
+    # Importing the engine imports the binding, which has to find the library that was chosen before.
     from decision_adapter.llama.engine import LlamaEngine  # noqa: PLC0415
 
-    artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
     template = from_tokenizer_files(settings.tokenizer_source)
-    engine = LlamaEngine(
-        artifact.gguf,
+    return LlamaEngine(
+        gguf,
         template,
         settings.max_tokens,
         settings.threads,
         settings.n_gpu_layers,
         cache_tokens=settings.cache_tokens,
     )
-    model = identity(artifact, settings, loaded)
-    layouts = profile.build(profile_name, engine)
-    seconds = time.perf_counter() - started
-    log.info(
-        "model loaded",
-        extra={"fields": {"seconds": round(seconds, 3), "max_tokens": engine.max_tokens, "model": model}},
-    )
-    log.info("prompt profile", extra={"fields": {"calibration": fitted and fitted.id, "profiles": layouts.metadata()}})
-    return EngineScorer(
-        engine, model, settings.max_request_tokens, settings.max_in_flight, profile=layouts, calibration=fitted
-    )
+
+
+def offloaded(n_gpu_layers: int, layers: int) -> str:
+    """How many of a model's ``layers`` and its output layer are on a GPU, as in "25 of 25"."""
+    total = layers + 1
+    return f"{total if n_gpu_layers < 0 else min(n_gpu_layers, total)} of {total}"
 
 
 def how_to_read(settings: Settings) -> tuple[str, Calibration | None]:

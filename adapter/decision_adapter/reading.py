@@ -98,6 +98,12 @@ class Reading:
         more = sum(len(prompt.segments.suffix) + 1 for prompt in self.prompts) * PREAMBLES
         return suffixes + more * self._looks_through
 
+    def tokens(self, evaluated: Evaluated) -> int:
+        """Tokens of all the texts that were evaluated, kept ones included."""
+        lengths = [len(prompt.ids) for prompt in self.prompts]
+        looked_through = zip(lengths, evaluated.after, strict=True)
+        return sum(lengths) + sum((length + 1) * len(following) for length, following in looked_through)
+
     def preambles(self, evaluations: Sequence[Evaluation]) -> list[list[int]]:
         """Tokens to look through after each prompt; none where the readout does not, or need not.
 

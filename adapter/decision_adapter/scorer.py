@@ -1,16 +1,16 @@
 """Scoring the decisions of a request: limits, admission, the engine thread, and the answer's fields."""
 
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from decision_adapter import metrics
+from decision_adapter.admission import Admission
 from decision_adapter.calibration import Calibration
 from decision_adapter.engine import Engine, TokenIds
-from decision_adapter.errors import BusyError, TooLargeError
+from decision_adapter.errors import TooLargeError
+from decision_adapter.pace import Pace
 from decision_adapter.profile import Profile, direct_options
 from decision_adapter.reading import Evaluated, Reading, evaluate, prepare
 from decision_adapter.schema import Decision, Option
@@ -36,12 +36,19 @@ class Scores:
 class Scorer(Protocol):
     """Anything that can answer decisions."""
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = ...) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread.
 
+        Args:
+            decisions: at least one.
+            still_wanted: asked right before they are scored; when it says no, they are not.
+
         Raises:
-            RequestError: too many options or tokens, busy, or a failure of the engine.
+            RequestError: too many options or tokens, busy, too late, or a failure of the engine.
         """
+
+    def drain(self, seconds: float) -> None:
+        """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
 
     def metadata(self) -> dict[str, object]:
         """What decisions are scored with: the model's identity and the labels of each prompt profile."""
@@ -50,8 +57,8 @@ class Scorer(Protocol):
 class EngineScorer:
     """A ``Scorer`` on an ``Engine``.
 
-    Request threads render, tokenise and check limits, then ask for a place; only who has one reaches the engine thread,
-    which is the one thread that runs ``evaluate``. The places bound both the work that waits and how long it waits.
+    Request threads render, tokenise and check limits, then run ``evaluate`` through ``Admission``, which bounds the
+    work that waits and how long it waits.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class EngineScorer:
         identity: Mapping[str, object],
         max_request_tokens: int,
         max_in_flight: int,
+        deadline_seconds: float = 55,
         *,
         profile: Profile | None = None,
         calibration: Calibration | None = None,
@@ -78,18 +86,19 @@ class EngineScorer:
             for layout in self._profile.layouts
         }
         self._max_request_tokens = max_request_tokens
-        self._max_in_flight = max_in_flight
-        self._places = threading.BoundedSemaphore(max_in_flight)
-        self._engine_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
+        self._pace = Pace(deadline_seconds)
+        self._admission = Admission(max_in_flight, deadline_seconds)
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread."""
         started = time.perf_counter()
         readings = self._readings(decisions)
         self._check_limits(readings)
         encoded = time.perf_counter()
-        with self._place():
-            evaluated = self._engine_thread.submit(evaluate, readings, self._engine.evaluate).result()
+        evaluated = self._admission.run(
+            lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)), started, still_wanted
+        )
+        self._count(readings, evaluated)
         results = [self._result(reading, found) for reading, found in zip(readings, evaluated, strict=True)]
         evaluations = [evaluation for found in evaluated for evaluation in found.all]
         return Scores(
@@ -108,9 +117,13 @@ class EngineScorer:
         """What decisions are scored with: the model's identity and the labels of each prompt profile. Any thread."""
         return {"model": self._identities[self._profile.layouts[0].name], "profiles": self._profile.metadata()}
 
+    def drain(self, seconds: float) -> None:
+        """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
+        self._admission.stop_after(seconds)
+
     def close(self) -> None:
         """Wait for the engine thread to finish what it has and end it."""
-        self._engine_thread.shutdown()
+        self._admission.close()
 
     def _readings(self, decisions: Sequence[Decision]) -> list[Reading]:
         state_ids: dict[str, TokenIds] = {}  # by layout: the decisions share their state
@@ -129,7 +142,7 @@ class EngineScorer:
         """Refuse what is too much to decode.
 
         Raises:
-            TooLargeError: a decision or the request has too many tokens.
+            TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
         """
         for reading in readings:
             if reading.longest > self._engine.max_tokens:
@@ -145,20 +158,17 @@ class EngineScorer:
                 "counted once, every order of options and every preamble looked through counted too; send fewer "
                 "decisions at a time, or ask for a cheaper readout"
             )
+        self._pace.check(tokens)
 
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """Hold one of the places while the engine works.
-
-        Raises:
-            BusyError: all are taken; nobody waits for one.
-        """
-        if not self._places.acquire(blocking=False):
-            raise BusyError(f"busy: {self._max_in_flight} in flight (SEMIF_MAX_IN_FLIGHT); try again")
-        try:
-            yield
-        finally:
-            self._places.release()
+    def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> None:
+        """Take note of the tokens that were decoded and of those that were not."""
+        evaluations = [evaluation for found in evaluated for evaluation in found.all]
+        tokens = sum(reading.tokens(found) for reading, found in zip(readings, evaluated, strict=True))
+        reused = sum(evaluation.reused_tokens for evaluation in evaluations)
+        metrics.PROMPT_TOKENS.inc(tokens)
+        metrics.REUSED_TOKENS.inc(reused)
+        seconds = sum(evaluation.prefill_seconds + evaluation.suffix_seconds for evaluation in evaluations)
+        self._pace.learn(tokens - reused, seconds)
 
     def _result(self, reading: Reading, evaluated: Evaluated) -> dict[str, object]:
         started = time.perf_counter()

@@ -1,10 +1,10 @@
 """Settings of the decision container, read once from SEMIF_* environment variables."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision_adapter.cpus import available_cpus
 from decision_adapter.errors import SettingsError
 
 BASE_IMAGE_LIBRARIES = Path("/opt/llama.cpp/bin")
@@ -12,8 +12,6 @@ BASE_IMAGE_LIBRARIES = Path("/opt/llama.cpp/bin")
 
 PROMPT_PROFILES = ("direct-options-v1", "decider-plain", "decider-chat")
 """Those of ``profile.py``, named here because the process that checks the settings loads nothing else."""
-
-CGROUP_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,12 @@ class Settings:
     """Bytes of a request body."""
     max_in_flight: int
     """Requests admitted at once; one is scored, the others wait. More trades 503 answers for waiting."""
+    deadline_seconds: int
+    """Seconds a request may take, waiting included. What cannot be done in them is refused by its number of tokens,
+    what overruns is aborted. SageMaker gives up at 60, so more only helps callers that come another way."""
+    allow_amx: bool
+    """Use the CPU backend with AMX where the CPU has it. Faster for quantized models, but some compilers build it so
+    that the first decode crashes; without it the next best one is used."""
     host: str
     """Address to listen on; the container listens on all."""
     port: int
@@ -78,6 +82,8 @@ class Settings:
             cache_tokens=read.integer("SEMIF_CACHE_TOKENS", 16_384, 0, 16_777_216, "tokens"),
             max_body_bytes=read.integer("SEMIF_MAX_BODY_BYTES", 262_144, 1024, 26_214_400, "bytes"),
             max_in_flight=read.integer("SEMIF_MAX_IN_FLIGHT", 1, 1, 256, "requests"),
+            deadline_seconds=read.integer("SEMIF_DEADLINE_SECONDS", 55, 1, 3600, "seconds"),
+            allow_amx=read.integer("SEMIF_ALLOW_AMX", 0, 0, 1, "(0: no, 1: yes)") == 1,
             host=read.text("SEMIF_HOST", "0.0.0.0"),
             port=read.integer("SEMIF_PORT", 8080, 1, 65_535, "(a TCP port)"),
             lib_dir=read.optional_path("SEMIF_LLAMA_CPP_LIB_DIR")
@@ -127,24 +133,3 @@ class _Reader:
             self.problems.append(f"{name} is {text[:40]!r}: must be an integer from {low} to {high} {unit}")
             return default
         return value
-
-
-def available_cpus() -> int:
-    """CPUs this process may use, at least 1: its affinity, or the control group's quota when that is less."""
-    try:
-        quota = CGROUP_CPU_MAX.read_text()
-    except OSError:  # no control group v2: affinity is all there is to know
-        quota = "max"
-    return cpus(len(os.sched_getaffinity(0)), quota)
-
-
-def cpus(affinity: int, cpu_max: str) -> int:
-    """Whole CPUs out of ``affinity`` CPUs and a cgroup v2 ``cpu.max`` line (``"<quota> <period>"`` or ``"max …"``).
-
-    More threads than the quota allows are stopped in the middle of every decode and made to wait for the next
-    period, so the quota is rounded down.
-    """
-    quota, _, period = cpu_max.strip().partition(" ")
-    if quota == "max" or not period:
-        return max(1, affinity)
-    return max(1, min(affinity, int(quota) // int(period)))

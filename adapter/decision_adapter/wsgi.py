@@ -21,4 +21,5 @@ def refuse(reason: str) -> None:
 
 
 settings = Settings.from_environment(os.environ)
-app = create_app(BackgroundLoad(lambda: load_scorer(settings), refuse).start(), settings)
+loading = BackgroundLoad(lambda: load_scorer(settings), refuse).start()
+app = create_app(loading, settings)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision_adapter.chat_template import ChatTemplate
-from decision_adapter.engine import Evaluation, Segments, TokenIds
+from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
 from decision_adapter.prompt import LETTERS, Scaffold
 
 FIRST_PAIR = 256
@@ -69,7 +69,7 @@ class ByteEngine:
     def encode(self, user: str, after: str) -> TokenIds:
         return self.vocabulary.encode(self.scaffold.before, user, after)
 
-    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
+    def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
         whole = [np.concatenate([prompt.prefix, prompt.suffix]) for prompt in prompts]
         self.prompts += [self.vocabulary.text(ids.tolist()) for ids in whole]
         return [Evaluation(self._logits(ids, self.vocabulary.size), 0.5, 0.25) for ids in whole]

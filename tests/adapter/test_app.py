@@ -10,8 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings, strategies
 
+from decision_adapter import metrics
 from decision_adapter.app import create_app
-from decision_adapter.errors import BusyError, ScoringError
+from decision_adapter.errors import BusyError, DeadlineError, ScoringError
 from decision_adapter.loading import BackgroundLoad
 from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP, Scores
@@ -28,7 +29,7 @@ class Obedient:
     def __init__(self) -> None:
         self.failure: Exception | None = None
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
         if self.failure and decisions[0] is not WARM_UP:
             raise self.failure
         return Scores([{"id": decision.id} for decision in decisions], {"batch_size": len(decisions)})
@@ -98,7 +99,40 @@ def test_metadata_is_what_the_scorer_says(client: FlaskClient) -> None:
 
 def test_busy_is_retryable(client: FlaskClient, scorer: Obedient) -> None:
     scorer.failure = BusyError("busy: 1 in flight")
-    assert post(client, {"decision": DECISION}) == (503, {"error": "busy: 1 in flight", "retryable": True})
+    response = client.post("/invocations", json={"decision": DECISION})
+    assert response.status_code == 503
+    assert response.get_json() == {"error": "busy: 1 in flight", "retryable": True}
+    assert response.headers["Retry-After"] == "1"
+
+
+def test_overrunning_is_not_retryable(client: FlaskClient, scorer: Obedient) -> None:
+    scorer.failure = DeadlineError("aborted")
+    assert post(client, {"decision": DECISION}) == (504, {"error": "aborted", "retryable": False})
+
+
+def test_metrics_count_requests_by_outcome_and_not_health_checks(client: FlaskClient, scorer: Obedient) -> None:
+    # given what was counted before
+    def counted(outcome: str) -> float:
+        return metrics.REGISTRY.get_sample_value("decision_requests_total", {"outcome": outcome}) or 0
+
+    before = {outcome: counted(outcome) for outcome in ("ok", "InvalidRequestError")}
+    # when one is answered, one is refused, and health is asked
+    post(client, {"decision": DECISION})
+    post(client, {"decision": None})
+    client.get("/ping")
+    # then
+    assert {outcome: counted(outcome) - count for outcome, count in before.items()} == {
+        "ok": 1,
+        "InvalidRequestError": 1,
+    }
+    response = client.get("/metrics")
+    assert response.content_type.startswith("text/plain; version=0.0.4")
+    lines = response.get_data(as_text=True).splitlines()
+    names = {line.split("{")[0].split(" ")[0] for line in lines if not line.startswith("#")}
+    assert names >= {
+        *("decision_requests_total", "decision_queue_depth", "decision_request_seconds_bucket"),
+        *("decision_prompt_tokens_total", "decision_reused_tokens_total", "process_resident_memory_bytes"),
+    }
 
 
 @pytest.mark.parametrize("failure", [ScoringError("secret detail"), RuntimeError("secret detail")])

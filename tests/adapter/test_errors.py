@@ -20,16 +20,18 @@ def test_every_error_is_in_the_tree_of_the_docstring() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "body", "status"),
+    ("error", "body", "status", "wait"),
     [
-        (errors.InvalidRequestError("id: is required"), {"error": "id: is required"}, 400),
-        (errors.TooLargeError("body: too large"), {"error": "body: too large"}, 413),
-        (errors.BusyError("busy"), {"error": "busy", "retryable": True}, 503),
-        (errors.LoadingError("loading"), {"error": "loading", "retryable": True}, 503),
-        (errors.ScoringError("llama_decode failed with -3"), {"error": "scoring failed"}, 500),
+        (errors.InvalidRequestError("id: is required"), {"error": "id: is required"}, 400, None),
+        (errors.TooLargeError("body: too large"), {"error": "body: too large"}, 413, None),
+        (errors.BusyError("busy"), {"error": "busy", "retryable": True}, 503, "1"),
+        (errors.LoadingError("loading"), {"error": "loading", "retryable": True}, 503, "5"),
+        (errors.StoppingError("stopping"), {"error": "stopping", "retryable": True}, 503, "1"),
+        (errors.DeadlineError("aborted"), {"error": "aborted", "retryable": False}, 504, None),
+        (errors.ScoringError("llama_decode failed with -3"), {"error": "scoring failed"}, 500, None),
     ],
 )
 def test_an_error_says_what_its_caller_needs_and_no_more(
-    error: errors.RequestError, body: dict[str, object], status: int
+    error: errors.RequestError, body: dict[str, object], status: int, wait: str | None
 ) -> None:
-    assert errors.answer(error) == (body, status)
+    assert errors.answer(error) == (body, status, {"Retry-After": wait} if wait else {})

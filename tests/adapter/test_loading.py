@@ -2,14 +2,14 @@
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from decision_adapter.errors import ArtifactError, LoadingError, ScoringError
-from decision_adapter.loading import BackgroundLoad, how_to_read
+from decision_adapter.loading import BackgroundLoad, how_to_read, offloaded
 from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP, Scores
 from decision_adapter.settings import Settings
@@ -24,7 +24,7 @@ class Remembering:
         self.asked: list[Decision] = []
         self._failure = failure
 
-    def score(self, decisions: Sequence[Decision]) -> Scores:
+    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
         if self._failure:
             raise self._failure
         self.asked.extend(decisions)
@@ -75,6 +75,11 @@ def test_a_model_that_cannot_score_never_gets_ready() -> None:
     loading.join(PATIENCE_SECONDS)
     assert reasons == ["loading failed: 3 logits are not finite"]
     assert not loading.ready
+
+
+@pytest.mark.parametrize(("asked", "told"), [(0, "0 of 31"), (-1, "31 of 31"), (7, "7 of 31"), (99, "31 of 31")])
+def test_the_layers_on_a_gpu_are_told_with_the_output_layer(asked: int, told: str) -> None:
+    assert offloaded(asked, layers=30) == told
 
 
 def archive(folder: Path, **files: dict[str, Any]) -> Path:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision_adapter.engine import Evaluation, Segments, TokenIds
-from decision_adapter.errors import BusyError, ScoringError, TooLargeError
+from decision_adapter import metrics
+from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
+from decision_adapter.errors import BusyError, ClientGoneError, ScoringError, TooLargeError
 from decision_adapter.labels import Labels
 from decision_adapter.prompt import Scaffold, user_text
 from decision_adapter.schema import Decision, Option
@@ -36,7 +37,7 @@ class KnownEngine:
     def encode(self, user: str, after: str) -> TokenIds:
         return np.frombuffer(f"<{user}{after}".encode(), dtype=np.uint8).astype(np.int32)
 
-    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
+    def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
         self.calls.append(len(prompts))
         self.threads.add(threading.current_thread().name)
         assert self.may_answer.wait(PATIENCE_SECONDS)
@@ -53,8 +54,8 @@ def known() -> KnownEngine:
 def scorer_with(known: KnownEngine) -> Iterator[Callable[..., EngineScorer]]:
     made: list[EngineScorer] = []
 
-    def make(max_request_tokens: int = 1000, max_in_flight: int = 1) -> EngineScorer:
-        made.append(EngineScorer(known, {"name": "known"}, max_request_tokens, max_in_flight))
+    def make(max_request_tokens: int = 1000, max_in_flight: int = 1, deadline_seconds: float = 55) -> EngineScorer:
+        made.append(EngineScorer(known, {"name": "known"}, max_request_tokens, max_in_flight, deadline_seconds))
         return made[-1]
 
     yield make
@@ -165,3 +166,34 @@ def test_a_failure_gives_its_place_back(known: KnownEngine, scorer_with: Callabl
     known.weights[4] = 1.0
     # then
     assert scorer.score([decision()]).results
+
+
+def test_what_cannot_finish_in_time_is_refused_by_its_tokens(scorer_with: Callable[..., EngineScorer]) -> None:
+    # given a scorer that took 0.75 s for its first decision, and has 0.8 s for any
+    scorer = scorer_with(deadline_seconds=0.8)
+    tokens = len(f"<{user_text(decision())}>")
+    assert scorer.score([decision()]).results
+    # then as many tokens again are scored, and a tenth more are refused
+    assert scorer.score([decision()]).results
+    longer = decision(question="q" * (tokens // 10 + 1))
+    with pytest.raises(TooLargeError, match=rf"^request: {len(f'<{user_text(longer)}>')} tokens take 1 s at the .*"):
+        scorer.score([longer])
+
+
+def test_tokens_are_counted(scorer_with: Callable[..., EngineScorer]) -> None:
+    before = sample("decision_prompt_tokens_total")
+    scorer_with().score([decision()])
+    assert sample("decision_prompt_tokens_total") - before == len(f"<{user_text(decision())}>")
+    assert sample("decision_queue_depth") == 0
+
+
+def test_a_caller_that_is_gone_is_not_scored(known: KnownEngine, scorer_with: Callable[..., EngineScorer]) -> None:
+    with pytest.raises(ClientGoneError):
+        scorer_with().score([decision()], lambda: False)
+    assert known.calls == []
+
+
+def sample(name: str) -> float:
+    value = metrics.REGISTRY.get_sample_value(name)
+    assert value is not None
+    return value

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from decision_adapter.cpus import available_cpus
 from decision_adapter.errors import SettingsError
-from decision_adapter.settings import BASE_IMAGE_LIBRARIES, Settings, available_cpus, cpus
+from decision_adapter.settings import BASE_IMAGE_LIBRARIES, Settings
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
@@ -23,6 +24,8 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         cache_tokens=16384,
         max_body_bytes=262144,
         max_in_flight=1,
+        deadline_seconds=55,
+        allow_amx=False,
         host="0.0.0.0",
         port=8080,
         lib_dir=BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None,
@@ -74,17 +77,3 @@ def test_a_calibration_that_is_not_there_is_a_problem() -> None:
 def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:
     settings = Settings.from_environment({"SEMIF_MODEL_DIR": str(tmp_path)})
     assert settings.tokenizer_source == tmp_path / "tokenizer"
-
-
-@pytest.mark.parametrize(
-    ("affinity", "cpu_max", "expected"),
-    [
-        (8, "max 100000\n", 8),
-        (8, "350000 100000\n", 3),  # 3.5 CPUs: a fourth thread would be stopped half of the time
-        (2, "400000 100000\n", 2),
-        (4, "50000 100000\n", 1),  # half a CPU still needs one thread
-        (4, "max", 4),
-    ],
-)
-def test_threads_default_to_the_whole_cpus_allowed(affinity: int, cpu_max: str, expected: int) -> None:
-    assert cpus(affinity, cpu_max) == expected

@@ -8,7 +8,7 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from decision_adapter.engine import TokenIds
+from decision_adapter.engine import Stop, TokenIds
 from decision_adapter.errors import ModelError, ScoringError
 
 BATCH_TOKENS = 512
@@ -27,7 +27,17 @@ FAILURES = {
     1: "no free place in the KV cache",
     2: "aborted",
     -1: "llama.cpp refused the batch",
+    -2: "no memory for the compute graph",
+    -3: "the compute graph failed",
 }
+"""What ``llama_decode`` returns when it is not 0; anything else below -1 is fatal too."""
+
+IS_STOPPED = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
+"""The abort callback: C's own strlen, of the flag of a ``Stop``: 0 goes on, 1 aborts.
+
+llama.cpp calls it before every node of the graph, about a thousand times a decode. A Python function would take the
+interpreter's lock each time, and wait for it while request threads hold it.
+"""
 
 
 class MemoryKind(Enum):
@@ -124,7 +134,13 @@ class Context:
             )
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = Batch()
+        self._stop = Stop()
         self._vocabulary_size = vocabulary_size
+
+    def obey(self, stop: Stop) -> None:
+        """Let ``stop`` end the decodes from now on."""
+        llama_cpp.llama_set_abort_callback(self._context, IS_STOPPED, stop.flag.ctypes.data)
+        self._stop = stop  # kept alive: llama.cpp has a bare pointer to its flag
 
     def clear(self) -> None:
         """Forget everything."""
@@ -159,7 +175,8 @@ class Context:
         """Decode ``tokens`` from ``position`` on.
 
         Raises:
-            ScoringError: llama.cpp could not; the memory is not to be used before a ``clear``.
+            ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
+            RequestError: the error of the ``Stop`` that was obeyed; the same holds.
         """
         for start in range(0, len(tokens), BATCH_TOKENS):
             piece = tokens[start : start + BATCH_TOKENS]
@@ -171,7 +188,8 @@ class Context:
         What is after ``position`` in the memory is then no longer the prompt alone.
 
         Raises:
-            ScoringError: llama.cpp could not; the memory is not to be used before a ``clear``.
+            ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
+            RequestError: the error of the ``Stop`` that was obeyed; the same holds.
         """
         last = (len(tokens) - 1) // BATCH_TOKENS * BATCH_TOKENS
         self.decode(tokens[:last], position)
@@ -188,9 +206,11 @@ class Context:
         llama_cpp.llama_free(self._context)
 
     def _decode(self, tokens: TokenIds, position: int, output: int | None, length: int) -> None:
+        self._stop.check()  # a GPU backend does not look at the flag in the middle of a graph
         self._batch.fill(tokens, position, output, length)
         result = llama_cpp.llama_decode(self._context, self._batch.struct)
         if result != 0:
+            self._stop.check()
             reason = FAILURES.get(result, "a fatal error in llama.cpp")
             raise ScoringError(f"llama_decode of {length} tokens failed with {result}: {reason}")
 

@@ -10,7 +10,7 @@ import llama_cpp
 import numpy as np
 
 from decision_adapter.chat_template import ChatTemplate, scaffold
-from decision_adapter.engine import Evaluation, Segments, TokenIds, common_prefix
+from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds, common_prefix
 from decision_adapter.errors import ModelError, TemplateError
 from decision_adapter.llama.context import Context
 from decision_adapter.llama.prefixes import Prefixes
@@ -49,6 +49,7 @@ class LlamaEngine:
             raise ModelError(f"llama.cpp cannot load {gguf}; its own message is in the log lines above")
         self.vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         self._template = template
+        self.layers: int = llama_cpp.llama_model_n_layer(self._model)
         self.max_tokens = min(max_tokens, llama_cpp.llama_model_n_ctx_train(self._model))
         self._context = Context(self._model, self.max_tokens, threads, n_gpu_layers != 0, self.vocabulary.size)
         self._prefixes = Prefixes(self._context, self._scaffold_ids(), cache_tokens)
@@ -86,8 +87,9 @@ class LlamaEngine:
         """Token ids of the scaffold's beginning, ``user`` as plain text, and ``after``. Any thread."""
         return self.vocabulary.encode(self.scaffold.before, user, after)
 
-    def evaluate(self, prompts: Sequence[Segments]) -> list[Evaluation]:
+    def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
         """Next-token logits of each prompt, in order. The engine thread only."""
+        self._context.obey(stop or Stop())
         return [self._evaluate(prompt) for prompt in prompts]
 
     def close(self) -> None:

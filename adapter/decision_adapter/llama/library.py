@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from decision_adapter.errors import LibraryError
+from decision_adapter.llama import backends, compatibility
 
 log = logging.getLogger(__name__)
 
@@ -31,25 +32,26 @@ class Library:
     """Descriptions of the GPUs that layers can be put on."""
 
 
-def load(directory: Path | None) -> Library:
+def load(directory: Path | None, allow_amx: bool = False) -> Library:
     """Load the libraries in ``directory``, or those bundled with the binding when it is None. Once a process.
 
     Raises:
-        LibraryError: they cannot be loaded, or bring no backend to compute with.
+        LibraryError: they cannot be loaded, do not fit the binding, or bring no backend to compute with.
     """
+    place = str(directory or "llama-cpp-python")
     if directory is not None:
         _preload(directory)
         os.environ["LLAMA_CPP_LIB_PATH"] = str(directory)  # read by the binding when it is imported
     try:
         binding = importlib.import_module("llama_cpp")
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        place = directory or "llama-cpp-python"
         raise LibraryError(f"llama.cpp's libraries from {place} cannot be loaded: {error}") from error
     binding.llama_log_set(_log_callback(binding), ctypes.c_void_p(0))
     libraries = binding.llama_cpp._lib  # what it loads with libllama.so resolves through it too
+    compatibility.check(binding, libraries, place)
     if directory is not None:
-        # A build with GGML_BACKEND_DL has no backend, not even the CPU's, until it is told where they are.
-        libraries.ggml_backend_load_all_from_path(str(directory).encode())
+        # A build with GGML_BACKEND_DL has no backend, not even the CPU's, until it is told which.
+        backends.load(libraries, directory, allow_amx)
     binding.llama_backend_init()
     devices = _devices(libraries)
     library = Library(
@@ -60,7 +62,6 @@ def load(directory: Path | None) -> Library:
         gpus=tuple(name for name, kind in devices if kind in GPU_DEVICES),
     )
     if not devices:
-        place = directory or "llama-cpp-python"
         raise LibraryError(f"llama.cpp's libraries from {place} bring no backend; is a libggml-cpu*.so there?")
     return library
 

@@ -1,0 +1,84 @@
+"""The engine thread and the line in front of it: bounded, first come first served, with a time limit."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from decision_adapter import metrics
+from decision_adapter.engine import Stop
+from decision_adapter.errors import BusyError, ClientGoneError, DeadlineError, StoppingError
+
+T = TypeVar("T")
+
+
+class Admission:
+    """Runs work on the one engine thread, in the order in which it was admitted.
+
+    A place is held from admission until the work is done, so the places bound the work that waits. Nobody waits for a
+    place. Who waits for a turn is told in time when it does not come, or is forgotten if it hung up meanwhile.
+    """
+
+    def __init__(self, places: int, deadline_seconds: float) -> None:
+        self._places = places
+        self._deadline_seconds = deadline_seconds
+        self._lock = threading.Lock()
+        self._admitted: set[Stop] = set()
+        self._engine_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
+
+    def run(self, work: Callable[[Stop], T], started: float, still_wanted: Callable[[], bool]) -> T:
+        """What ``work`` returns. Any thread; ``work`` runs on the engine thread.
+
+        Args:
+            work: gets a ``Stop`` that is set when the time is over.
+            started: when the request began, by ``time.perf_counter``; the deadline counts from there.
+            still_wanted: whether the caller is still there; asked when the turn has come.
+
+        Raises:
+            BusyError: all places are taken, or the turn did not come before the deadline.
+            DeadlineError: the work was stopped at the deadline.
+            ClientGoneError: the caller hung up before its turn.
+            StoppingError: the container is shutting down.
+        """
+        stop = Stop()
+
+        def turn() -> T:
+            stop.check()
+            if not still_wanted():
+                raise ClientGoneError("the caller hung up before its turn")
+            return work(stop)
+
+        with self._lock:  # admission and the place in the line are one step
+            if len(self._admitted) >= self._places:
+                raise BusyError(f"busy: {self._places} in flight (SEMIF_MAX_IN_FLIGHT); try again")
+            self._admitted.add(stop)
+            future = self._engine_thread.submit(turn)
+        metrics.QUEUE_DEPTH.inc()
+        limit = f"{self._deadline_seconds:g} s (SEMIF_DEADLINE_SECONDS)"
+        try:
+            return future.result(max(0.0, started + self._deadline_seconds - time.perf_counter()))
+        except TimeoutError:
+            if future.cancel():
+                raise BusyError(f"busy: the turn did not come within {limit}; try again") from None
+            stop.set(DeadlineError(f"aborted: not done within {limit}; shorten the state or send fewer decisions"))
+            return future.result()
+        finally:
+            metrics.QUEUE_DEPTH.dec()
+            with self._lock:
+                self._admitted.discard(stop)
+
+    def stop_after(self, seconds: float) -> None:
+        """In ``seconds``, stop what is still admitted: its callers are told to try elsewhere. Does not wait."""
+        timer = threading.Timer(seconds, self._stop_all)
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        """Wait for the engine thread to finish what it has and end it."""
+        self._engine_thread.shutdown()
+
+    def _stop_all(self) -> None:
+        with self._lock:
+            for stop in self._admitted:
+                stop.set(StoppingError("the container is stopping; try again"))
