@@ -89,7 +89,7 @@ def load_scorer(settings: Settings) -> Scorer:
     started = time.perf_counter()
     profile_name, fitted = how_to_read(settings)
     locate(settings.model_dir, settings.gguf_path)
-    with Trial() as trial:
+    with Trial(settings) as trial:
         loaded = load_library(settings)
         artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
         trial.wait()

@@ -95,6 +95,15 @@ class Settings:
             raise SettingsError(read.problems)
         return settings
 
+    def environment(self) -> dict[str, str]:
+        """The variables that ``from_environment`` makes these settings of."""
+        values = {"llama_cpp_lib_dir" if name == "lib_dir" else name: value for name, value in vars(self).items()}
+        return {
+            f"SEMIF_{name.upper()}": str(int(value) if isinstance(value, bool) else value)
+            for name, value in values.items()
+            if value is not None and not (name == "tokenizer_source" and not value.exists())
+        }
+
 
 class _Reader:
     """Reads variables and gathers what is wrong with them instead of stopping at the first."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from decision_adapter.errors import TrialError
+from decision_adapter.settings import Settings
 
 REFUSED = 3
 """Exit status of a child that says itself, in its last line, why it cannot go on."""
@@ -34,16 +35,16 @@ CAUSES: Mapping[int, str] = {
 
 
 class Trial:
-    """A child process that loads the model with this process's settings and scores one decision."""
+    """A child process that loads the model with the container's settings and scores one decision."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Start it; it works while this process goes on."""
         # Its log lines go where ours go; what it says last, and what llama.cpp says when it aborts, is kept.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "decision_adapter.trial_child"],
             cwd=Path(__file__).parents[1],
             stderr=subprocess.PIPE,
-            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
+            env=os.environ | settings.environment() | {"GGML_NO_BACKTRACE": "1"},
         )
 
     def __enter__(self) -> Self:

@@ -77,3 +77,25 @@ def test_a_calibration_that_is_not_there_is_a_problem() -> None:
 def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:
     settings = Settings.from_environment({"SEMIF_MODEL_DIR": str(tmp_path)})
     assert settings.tokenizer_source == tmp_path / "tokenizer"
+
+
+def test_settings_go_to_another_process_by_its_environment(tmp_path: Path) -> None:
+    # given settings that differ from every default
+    given = {
+        "SEMIF_MODEL_DIR": str(tmp_path),
+        "SEMIF_GGUF_PATH": str(tmp_path),
+        "SEMIF_TOKENIZER_SOURCE": str(tmp_path),
+        "SEMIF_TOKENIZER_REVISION": "1" * 40,
+        "SEMIF_THREADS": "3",
+        "SEMIF_N_GPU_LAYERS": "-1",
+        "SEMIF_MAX_TOKENS": "512",
+        "SEMIF_CACHE_TOKENS": "0",
+        "SEMIF_ALLOW_AMX": "1",
+        "SEMIF_PORT": "8090",
+        "SEMIF_LLAMA_CPP_LIB_DIR": str(tmp_path),
+        "SEMIF_CALIBRATION_PATH": str(tmp_path),
+    }
+    settings = Settings.from_environment(given)
+    # then
+    assert Settings.from_environment(settings.environment()) == settings
+    assert Settings.from_environment(Settings.from_environment({}).environment()) == Settings.from_environment({})
