@@ -115,19 +115,3 @@ def common_prefix(one: TokenIds, other: TokenIds) -> int:
     size = min(len(one), len(other))
     differs = np.nonzero(one[:size] != other[:size])[0]
     return int(differs[0]) if differs.size else size
-
-
-def boundaries(scaffold: int, prefix: int, blocks: Sequence[int]) -> list[int]:
-    """Where a prompt is cut into decodes: after its scaffold, then after each whole block that fits in its prefix.
-
-    ``blocks`` are the block lengths, longest first; each length is used as often as it fits before the next one. What
-    is left of the prefix is decoded together with the question. A position is reached by the same blocks in every
-    prompt that is cut there, so what was kept at a cut of one prompt is what another prompt would have computed.
-
-    >>> boundaries(38, 700, (256, 64))
-    [38, 294, 550, 614, 678]
-    """
-    cuts = [scaffold]
-    for length in blocks:
-        cuts += range(cuts[-1] + length, prefix + 1, length)
-    return cuts

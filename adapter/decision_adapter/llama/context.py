@@ -14,9 +14,9 @@ from decision_adapter.errors import ModelError, ScoringError
 BATCH_TOKENS = 512
 """Tokens of one decode at the most."""
 
-FULL_SPEED_TOKENS = 64
-"""On a CPU a decode of fewer tokens takes flash attention's slow way, and one of a single token splits its work by
-the number of threads, which then shows in the bits. A last decode that is shorter is filled up to this many."""
+BLOCK_TOKENS = 64
+"""On a CPU a decode of fewer tokens takes flash attention's slow way, which gives other bits, and one of a single token
+splits its work by the number of threads, which shows in them too. So a last decode that is shorter is filled up."""
 
 CELL_BLOCK = 256
 """llama.cpp gives a sequence memory in multiples of this many tokens."""
@@ -116,10 +116,10 @@ class Context:
             ModelError: llama.cpp cannot create it.
         """
         self.kind = MemoryKind.of(model)
-        self._fill_up_to = 1 if gpu else FULL_SPEED_TOKENS
+        self._fill_up_to = 1 if gpu else BLOCK_TOKENS
         parameters = llama_cpp.llama_context_default_params()
         parameters.n_seq_max = 1
-        parameters.n_ctx = -(-(max_tokens + FULL_SPEED_TOKENS) // CELL_BLOCK) * CELL_BLOCK
+        parameters.n_ctx = -(-(max_tokens + BLOCK_TOKENS) // CELL_BLOCK) * CELL_BLOCK
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.n_threads = parameters.n_threads_batch = threads
         # A sliding-window model keeps what has left its window, or nothing could be trimmed from it.
@@ -136,6 +136,12 @@ class Context:
         self._batch = Batch()
         self._stop = Stop()
         self._vocabulary_size = vocabulary_size
+        self._piece_tokens = BATCH_TOKENS if gpu or self._is_free_to_split() else BLOCK_TOKENS
+
+    @property
+    def reads_in_blocks(self) -> bool:
+        """Whether a prefix has to be read block by block, which is slower, for the sake of the same bits."""
+        return self._piece_tokens == BLOCK_TOKENS
 
     def obey(self, stop: Stop) -> None:
         """Let ``stop`` end the decodes from now on."""
@@ -172,15 +178,22 @@ class Context:
             raise ScoringError(f"llama_state_seq_set_data read {read} of {size} bytes")
 
     def decode(self, tokens: TokenIds, position: int) -> None:
-        """Decode ``tokens`` from ``position`` on.
+        """Decode ``tokens`` from ``position`` on: the beginning of a prompt, the same in every one.
 
         Raises:
             ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
             RequestError: the error of the ``Stop`` that was obeyed; the same holds.
         """
-        for start in range(0, len(tokens), BATCH_TOKENS):
-            piece = tokens[start : start + BATCH_TOKENS]
-            self._decode(piece, position + start, None, len(piece))
+        self._decode_pieces(tokens, position, BATCH_TOKENS)
+
+    def decode_blocks(self, tokens: TokenIds, position: int) -> None:
+        """Decode ``tokens``, whole blocks, from ``position`` on, in as few decodes as the bits allow.
+
+        Raises:
+            ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
+            RequestError: the error of the ``Stop`` that was obeyed; the same holds.
+        """
+        self._decode_pieces(tokens, position, self._piece_tokens)
 
     def decode_last(self, tokens: TokenIds, position: int) -> NDArray[np.float32]:
         """Decode the end of a prompt; logits after its last token: float32, shape (n_vocab,), a copy.
@@ -204,6 +217,22 @@ class Context:
     def close(self) -> None:
         """Free the context."""
         llama_cpp.llama_free(self._context)
+
+    def _is_free_to_split(self) -> bool:
+        """Whether two blocks give the same bits in one decode as in two: tried, since it depends on the kernels."""
+        tokens = np.arange(2 * BLOCK_TOKENS, dtype=np.int32) % self._vocabulary_size
+        self.clear()
+        whole = self.decode_last(tokens, 0)
+        self.clear()
+        self._decode(tokens[:BLOCK_TOKENS], 0, None, BLOCK_TOKENS)
+        parts = self.decode_last(tokens[BLOCK_TOKENS:], BLOCK_TOKENS)
+        self.clear()
+        return np.array_equal(whole, parts)
+
+    def _decode_pieces(self, tokens: TokenIds, position: int, size: int) -> None:
+        for start in range(0, len(tokens), size):
+            piece = tokens[start : start + size]
+            self._decode(piece, position + start, None, len(piece))
 
     def _decode(self, tokens: TokenIds, position: int, output: int | None, length: int) -> None:
         self._stop.check()  # a GPU backend does not look at the flag in the middle of a graph

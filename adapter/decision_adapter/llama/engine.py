@@ -23,8 +23,9 @@ log = logging.getLogger(__name__)
 class LlamaEngine:
     """One model, one context. ``evaluate`` belongs to the engine thread, ``encode`` to any.
 
-    A prompt is decoded up to its last cut, from wherever a kept prefix ends, and then to its end. Cuts and decodes
-    follow from the prompt alone, so its logits are the same bits whatever was kept.
+    A prompt is decoded up to its last cut, from wherever a kept prefix ends, and then to its end. The cuts follow from
+    the prompt alone, and what lies between two of them has the same bits however it is decoded, so a prompt's logits
+    are the same bits whatever was kept.
     """
 
     def __init__(
@@ -55,6 +56,8 @@ class LlamaEngine:
         self._prefixes = Prefixes(self._context, self._scaffold_ids(), cache_tokens)
         kind = self._context.kind
         log.info("memory: %s; kept prefixes are %s", kind.title, kind.describe_reuse())
+        if self._context.reads_in_blocks:
+            log.warning("these kernels give other bits to longer decodes; states are read block by block, more slowly")
 
     @cached_property
     def template(self) -> ChatTemplate:

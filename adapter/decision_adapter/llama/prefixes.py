@@ -2,24 +2,20 @@
 
 Two places keep them. The sequence itself still holds the prompt before, and where the memory can be trimmed it goes
 back to the last cut that both prompts share. Snapshots of the sequence hold the states before that, least recently
-used first out, and the scaffold for good. Neither changes a bit of the result: a prefix is only taken up at a cut of
-the prompt, and a position is reached by the same decodes in every prompt that is cut there.
+used first out, and the scaffold for good. Neither changes a bit of the result: a prefix is only taken up at a cut,
+after the scaffold and a number of whole blocks, and whole blocks give the same bits however they are decoded; see
+docs/engine.md.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from decision_adapter.engine import TokenIds, boundaries, common_prefix
-from decision_adapter.llama.context import Context
-
-BLOCKS = (256, 64)
-"""Lengths of the blocks a state is decoded in. Long ones are fast, short ones leave little to decode again when a state
-grows or another question is asked about it; see docs/engine.md for what was measured."""
+from decision_adapter.engine import TokenIds, common_prefix
+from decision_adapter.errors import ScoringError
+from decision_adapter.llama.context import BLOCK_TOKENS, Context
 
 _NOTHING = np.array([], dtype=np.int32)
 
@@ -41,55 +37,78 @@ class Prefixes:
         self._scaffold = scaffold
         self._scaffold_snapshot: Snapshot | None = None
         self._snapshots: LRUCache[bytes, Snapshot] = LRUCache(cache_tokens, getsizeof=lambda kept: kept.tokens)
-        self._held, self._held_cuts = _NOTHING, list[int]()
+        self._held = _NOTHING
 
-    def cuts(self, prefix: TokenIds) -> list[int]:
-        """Where a prompt with this prefix is cut; a function of the prefix alone."""
+    def cuts(self, prefix: TokenIds) -> range:
+        """Where a kept prefix of a prompt may end; a function of the prompt alone."""
         size = len(self._scaffold)
-        return boundaries(size if self._is_scaffold(prefix[:size]) else 0, len(prefix), BLOCKS)
+        return range(size if self._is_scaffold(prefix[:size]) else 0, len(prefix) + 1, BLOCK_TOKENS)
 
     def reach(self, prefix: TokenIds) -> tuple[int, int]:
         """Bring the memory to the last cut of ``prefix``; that position, and how many tokens were not decoded for it.
 
         Raises:
             ScoringError: llama.cpp could not decode; the next call begins from nothing.
+            RequestError: it was stopped; the same holds.
         """
         cuts = self.cuts(prefix)
-        reused = self._resume(prefix, cuts)
-        big = [cut for cut in cuts if (cut - cuts[0]) % BLOCKS[0] == 0][-1]
-        for start, end in pairwise([reused, *(cut for cut in cuts if cut > reused)]):
-            self._context.decode(prefix[start:end], start)
-            if end in (cuts[0], big, cuts[-1]):
-                self._keep(prefix[:end])
-        self._held, self._held_cuts = prefix[: cuts[-1]], cuts
-        return cuts[-1], reused
+        reused = position = self._resume(prefix, cuts)
+        for end, decode in ((cuts[0], self._context.decode), (cuts[-1], self._context.decode_blocks)):
+            if end > position:
+                decode(prefix[position:end], position)
+                position = end
+                # what can be trimmed is kept when another state takes its place: most are asked about again before
+                if end == cuts[0] or not self._context.kind.trims:
+                    self._keep(prefix[:end])
+        self._held = prefix[:position]
+        return position, reused
 
-    def _resume(self, prefix: TokenIds, cuts: Sequence[int]) -> int:
+    def _resume(self, prefix: TokenIds, cuts: range) -> int:
         """Go back to the longest kept prefix; its length. Until the caller is done, nothing counts as held."""
-        held, held_cuts = self._held, self._held_cuts
-        self._held, self._held_cuts = _NOTHING, []
+        held, self._held = self._held, _NOTHING
         shared = common_prefix(held, prefix)
-        in_place = max((cut for cut in cuts if cut <= shared and cut in held_cuts), default=0)
-        for cut in reversed(cuts):
-            if cut and cut == in_place and self._context.kind.trims and self._context.trim(cut):
-                return cut
-            snapshot = self._find(prefix[:cut])
-            if snapshot is not None:
-                self._context.restore(snapshot.data)
-                return cut
-        self._context.clear()
-        return 0
+        trims = self._context.kind.trims
+        if trims and shared < len(held) and self._context.trim(len(held)):
+            self._keep(held)
+        in_place = _last(cuts, shared) if trims else 0
+        cut, snapshot = self._longest_snapshot(prefix, cuts)
+        if 0 < in_place >= cut and self._context.trim(in_place):
+            return in_place
+        if snapshot is None:
+            self._context.clear()
+            return 0
+        self._context.restore(snapshot.data)
+        if cut < snapshot.tokens and not self._context.trim(cut):
+            raise ScoringError(f"llama.cpp cannot trim a sequence of {snapshot.tokens} tokens to {cut}")
+        return cut
 
-    def _find(self, prefix: TokenIds) -> Snapshot | None:
-        return self._scaffold_snapshot if self._is_scaffold(prefix) else self._snapshots.get(prefix.tobytes())
+    def _longest_snapshot(self, prefix: TokenIds, cuts: range) -> tuple[int, Snapshot | None]:
+        """The snapshot that goes furthest, and up to which cut of ``prefix``: its end, or before it after a trim."""
+        best, furthest = 0, b""
+        for key in self._snapshots:  # going through the keys does not count as using them
+            ids = np.frombuffer(key, dtype=np.int32)
+            shared = common_prefix(ids, prefix)
+            usable = _last(cuts, shared) if self._context.kind.trims or shared == len(ids) else 0
+            if usable > best:
+                best, furthest = usable, key
+        if best > cuts[0]:
+            return best, self._snapshots[furthest]
+        return (cuts[0], self._scaffold_snapshot) if self._scaffold_snapshot and cuts[0] else (0, None)
 
     def _keep(self, prefix: TokenIds) -> None:
-        if not self._context.kind.restores:
+        """Take a snapshot of the sequence, which holds ``prefix`` and nothing else, unless there is one."""
+        if not self._context.kind.restores or len(prefix) == 0:
             return
         if self._is_scaffold(prefix):
-            self._scaffold_snapshot = Snapshot(len(prefix), self._context.snapshot())
-        elif len(prefix) <= self._snapshots.maxsize:
+            if self._scaffold_snapshot is None:
+                self._scaffold_snapshot = Snapshot(len(prefix), self._context.snapshot())
+        elif len(prefix) <= self._snapshots.maxsize and prefix.tobytes() not in self._snapshots:
             self._snapshots[prefix.tobytes()] = Snapshot(len(prefix), self._context.snapshot())
 
     def _is_scaffold(self, prefix: TokenIds) -> bool:
-        return len(prefix) == len(self._scaffold) and np.array_equal(prefix, self._scaffold)
+        return 0 < len(prefix) == len(self._scaffold) and np.array_equal(prefix, self._scaffold)
+
+
+def _last(cuts: range, position: int) -> int:
+    """The last cut that is not after ``position``; 0 when all are."""
+    return max((cut for cut in cuts if cut <= position), default=0)
