@@ -23,6 +23,9 @@ CELL_BLOCK = 256
 
 SEQUENCE = 0
 
+_REST_TOKENS = 29
+"""Tokens of a state or a question that fill no block; a prime, so that no kernel's tile divides it."""
+
 FAILURES = {
     1: "no free place in the KV cache",
     2: "aborted",
@@ -143,6 +146,10 @@ class Context:
         """Whether a prefix has to be read block by block, which is slower, for the sake of the same bits."""
         return self._piece_tokens == BLOCK_TOKENS
 
+    def takes_in_one_decode(self, tokens: int) -> bool:
+        """Whether that many can be decoded at once, blocks and rest together."""
+        return tokens <= self._piece_tokens
+
     def obey(self, stop: Stop) -> None:
         """Let ``stop`` end the decodes from now on."""
         llama_cpp.llama_set_abort_callback(self._context, IS_STOPPED, stop.flag.ctypes.data)
@@ -219,8 +226,8 @@ class Context:
         llama_cpp.llama_free(self._context)
 
     def _is_free_to_split(self) -> bool:
-        """Whether two blocks give the same bits in one decode as in two: tried, since it depends on the kernels."""
-        tokens = np.arange(2 * BLOCK_TOKENS, dtype=np.int32) % self._vocabulary_size
+        """Whether blocks and a rest give the same bits in one decode as in two: tried, as it depends on the kernels."""
+        tokens = np.arange(2 * BLOCK_TOKENS + _REST_TOKENS, dtype=np.int32) % self._vocabulary_size
         self.clear()
         whole = self.decode_last(tokens, 0)
         self.clear()

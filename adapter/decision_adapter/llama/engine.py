@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 class LlamaEngine:
     """One model, one context. ``evaluate`` belongs to the engine thread, ``encode`` to any.
 
-    A prompt is decoded up to its last cut, from wherever a kept prefix ends, and then to its end. The cuts follow from
-    the prompt alone, and what lies between two of them has the same bits however it is decoded, so a prompt's logits
-    are the same bits whatever was kept.
+    A prompt is decoded from wherever a kept prefix ends, which is at one of its cuts. The cuts follow from the prompt
+    alone, and what lies between two of them has the same bits however it is decoded, so a prompt's logits are the same
+    bits whatever was kept.
     """
 
     def __init__(
@@ -102,9 +102,10 @@ class LlamaEngine:
 
     def _evaluate(self, prompt: Segments) -> Evaluation:
         started = time.perf_counter()
-        position, reused_tokens = self._prefixes.reach(prompt.prefix)
+        position, reused_tokens = self._prefixes.reach(prompt.prefix, len(prompt))
         reached = time.perf_counter()
         logits = self._context.decode_last(np.concatenate([prompt.prefix[position:], prompt.suffix]), position)
+        self._prefixes.hold(prompt.prefix)
         return Evaluation(logits, reached - started, time.perf_counter() - reached, reused_tokens)
 
     def _scaffold_ids(self) -> TokenIds:

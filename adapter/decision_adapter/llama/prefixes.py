@@ -44,8 +44,11 @@ class Prefixes:
         size = len(self._scaffold)
         return range(size if self._is_scaffold(prefix[:size]) else 0, len(prefix) + 1, BLOCK_TOKENS)
 
-    def reach(self, prefix: TokenIds) -> tuple[int, int]:
-        """Bring the memory to the last cut of ``prefix``; that position, and how many tokens were not decoded for it.
+    def reach(self, prefix: TokenIds, prompt_tokens: int) -> tuple[int, int]:
+        """Bring the memory to where the last decode of a prompt begins; that cut, and how many tokens were kept.
+
+        The prompt has ``prompt_tokens`` in all, of which ``prefix`` is the beginning. Where the memory can be trimmed
+        and all that is left fits in one decode, it is left to that one; else that begins at the prefix's last cut.
 
         Raises:
             ScoringError: llama.cpp could not decode; the next call begins from nothing.
@@ -53,15 +56,22 @@ class Prefixes:
         """
         cuts = self.cuts(prefix)
         reused = position = self._resume(prefix, cuts)
-        for end, decode in ((cuts[0], self._context.decode), (cuts[-1], self._context.decode_blocks)):
-            if end > position:
-                decode(prefix[position:end], position)
-                position = end
-                # what can be trimmed is kept when another state takes its place: most are asked about again before
-                if end == cuts[0] or not self._context.kind.trims:
-                    self._keep(prefix[:end])
-        self._held = prefix[:position]
+        if position < cuts[0]:
+            self._context.decode(prefix[: cuts[0]], 0)
+            position = cuts[0]
+            self._keep(prefix[:position])
+        trims = self._context.kind.trims
+        if position < cuts[-1] and not (trims and self._context.takes_in_one_decode(prompt_tokens - position)):
+            self._context.decode_blocks(prefix[position : cuts[-1]], position)
+            position = cuts[-1]
+            # what can be trimmed is kept when another state takes its place: most are asked about again before
+            if not trims:
+                self._keep(prefix[:position])
         return position, reused
+
+    def hold(self, prefix: TokenIds) -> None:
+        """Remember that the sequence holds ``prefix`` up to its last cut, now that the last decode has gone well."""
+        self._held = prefix[: self.cuts(prefix)[-1]]
 
     def _resume(self, prefix: TokenIds, cuts: range) -> int:
         """Go back to the longest kept prefix; its length. Until the caller is done, nothing counts as held."""
