@@ -14,9 +14,14 @@ from decision_adapter.errors import ModelError, ScoringError
 BATCH_TOKENS = 512
 """Tokens of one decode at the most."""
 
-BLOCK_TOKENS = 64
+FULL_TOKENS = 64
 """On a CPU a decode of fewer tokens takes flash attention's slow way, which gives other bits, and one of a single token
 splits its work by the number of threads, which shows in them too. So a last decode that is shorter is filled up."""
+
+CUT_TOKENS = 16
+"""Kept prefixes end at multiples of this many tokens after the scaffold, where the kernels allow it: what follows the
+last cut of a state is decoded again for each question. Kernels work on up to as many rows at once, so their rests are
+the same wherever a decode begins."""
 
 CELL_BLOCK = 256
 """llama.cpp gives a sequence memory in multiples of this many tokens."""
@@ -119,10 +124,10 @@ class Context:
             ModelError: llama.cpp cannot create it.
         """
         self.kind = MemoryKind.of(model)
-        self._fill_up_to = 1 if gpu else BLOCK_TOKENS
+        self._fill_up_to = 1 if gpu else FULL_TOKENS
         parameters = llama_cpp.llama_context_default_params()
         parameters.n_seq_max = 1
-        parameters.n_ctx = -(-(max_tokens + BLOCK_TOKENS) // CELL_BLOCK) * CELL_BLOCK
+        parameters.n_ctx = -(-(max_tokens + FULL_TOKENS) // CELL_BLOCK) * CELL_BLOCK
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.n_threads = parameters.n_threads_batch = threads
         # A sliding-window model keeps what has left its window, or nothing could be trimmed from it.
@@ -139,16 +144,17 @@ class Context:
         self._batch = Batch()
         self._stop = Stop()
         self._vocabulary_size = vocabulary_size
-        self._piece_tokens = BATCH_TOKENS if gpu or self._is_free_to_split() else BLOCK_TOKENS
+        self.reads_in_blocks = not gpu and not self._is_free_to_split()
+        """Whether a prefix has to be read in blocks of 64, which is slower, for the sake of the same bits."""
 
     @property
-    def reads_in_blocks(self) -> bool:
-        """Whether a prefix has to be read block by block, which is slower, for the sake of the same bits."""
-        return self._piece_tokens == BLOCK_TOKENS
+    def cut_tokens(self) -> int:
+        """A kept prefix ends after a multiple of this many tokens."""
+        return FULL_TOKENS if self.reads_in_blocks else CUT_TOKENS
 
     def takes_in_one_decode(self, tokens: int) -> bool:
         """Whether that many can be decoded at once, blocks and rest together."""
-        return tokens <= self._piece_tokens
+        return tokens <= BATCH_TOKENS and not self.reads_in_blocks
 
     def obey(self, stop: Stop) -> None:
         """Let ``stop`` end the decodes from now on."""
@@ -194,13 +200,20 @@ class Context:
         self._decode_pieces(tokens, position, BATCH_TOKENS)
 
     def decode_blocks(self, tokens: TokenIds, position: int) -> None:
-        """Decode ``tokens``, whole blocks, from ``position`` on, in as few decodes as the bits allow.
+        """Decode ``tokens``, 64 or more and up to a cut, from ``position`` on, in as few decodes as the bits allow.
 
         Raises:
             ScoringError: llama.cpp could not; of the memory, only what is before ``position`` counts.
             RequestError: the error of the ``Stop`` that was obeyed; the same holds.
         """
-        self._decode_pieces(tokens, position, self._piece_tokens)
+        if self.reads_in_blocks:
+            self._decode_pieces(tokens, position, FULL_TOKENS)
+            return
+        rest = len(tokens) % BATCH_TOKENS
+        # a rest that is too short to be decoded by itself takes some from the decode before it
+        first = len(tokens) - rest - (FULL_TOKENS if 0 < rest < FULL_TOKENS else 0)
+        self._decode_pieces(tokens[:first], position, BATCH_TOKENS)
+        self._decode_pieces(tokens[first:], position + first, BATCH_TOKENS)
 
     def decode_last(self, tokens: TokenIds, position: int) -> NDArray[np.float32]:
         """Decode the end of a prompt; logits after its last token: float32, shape (n_vocab,), a copy.
@@ -226,13 +239,14 @@ class Context:
         llama_cpp.llama_free(self._context)
 
     def _is_free_to_split(self) -> bool:
-        """Whether blocks and a rest give the same bits in one decode as in two: tried, as it depends on the kernels."""
-        tokens = np.arange(2 * BLOCK_TOKENS + _REST_TOKENS, dtype=np.int32) % self._vocabulary_size
+        """Whether a prompt gives the same bits in one decode as in two: tried, as it depends on the kernels."""
+        first = FULL_TOKENS + CUT_TOKENS
+        tokens = np.arange(first + FULL_TOKENS + _REST_TOKENS, dtype=np.int32) % self._vocabulary_size
         self.clear()
         whole = self.decode_last(tokens, 0)
         self.clear()
-        self._decode(tokens[:BLOCK_TOKENS], 0, None, BLOCK_TOKENS)
-        parts = self.decode_last(tokens[BLOCK_TOKENS:], BLOCK_TOKENS)
+        self._decode(tokens[:first], 0, None, first)
+        parts = self.decode_last(tokens[first:], first)
         self.clear()
         return np.array_equal(whole, parts)
 

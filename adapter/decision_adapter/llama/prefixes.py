@@ -2,9 +2,8 @@
 
 Two places keep them. The sequence itself still holds the prompt before, and where the memory can be trimmed it goes
 back to the last cut that both prompts share. Snapshots of the sequence hold the states before that, least recently
-used first out, and the scaffold for good. Neither changes a bit of the result: a prefix is only taken up at a cut,
-after the scaffold and a number of whole blocks, and whole blocks give the same bits however they are decoded; see
-docs/engine.md.
+used first out, and the scaffold for good. Neither changes a bit of the result: a prefix is only taken up at a cut, and
+no decode after the scaffold is so short that its bits are others; see docs/engine.md.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from decision_adapter.engine import TokenIds, common_prefix
 from decision_adapter.errors import ScoringError
-from decision_adapter.llama.context import BLOCK_TOKENS, Context
+from decision_adapter.llama.context import FULL_TOKENS, Context
 
 _NOTHING = np.array([], dtype=np.int32)
 
@@ -42,7 +41,7 @@ class Prefixes:
     def cuts(self, prefix: TokenIds) -> range:
         """Where a kept prefix of a prompt may end; a function of the prompt alone."""
         size = len(self._scaffold)
-        return range(size if self._is_scaffold(prefix[:size]) else 0, len(prefix) + 1, BLOCK_TOKENS)
+        return range(size if self._is_scaffold(prefix[:size]) else 0, len(prefix) + 1, self._context.cut_tokens)
 
     def reach(self, prefix: TokenIds, prompt_tokens: int) -> tuple[int, int]:
         """Bring the memory to where the last decode of a prompt begins; that cut, and how many tokens were kept.
@@ -61,7 +60,8 @@ class Prefixes:
             position = cuts[0]
             self._keep(prefix[:position])
         trims = self._context.kind.trims
-        if position < cuts[-1] and not (trims and self._context.takes_in_one_decode(prompt_tokens - position)):
+        at_once = trims and self._context.takes_in_one_decode(prompt_tokens - position)
+        if cuts[-1] - position >= FULL_TOKENS and not at_once:
             self._context.decode_blocks(prefix[position : cuts[-1]], position)
             position = cuts[-1]
             # what can be trimmed is kept when another state takes its place: most are asked about again before
@@ -71,7 +71,7 @@ class Prefixes:
 
     def hold(self, prefix: TokenIds) -> None:
         """Remember that the sequence holds ``prefix`` up to its last cut, now that the last decode has gone well."""
-        self._held = prefix[: self.cuts(prefix)[-1]]
+        self._held = prefix[: self.cuts(prefix)[-1]] if self._context.kind.trims else _NOTHING
 
     def _resume(self, prefix: TokenIds, cuts: range) -> int:
         """Go back to the longest kept prefix; its length. Until the caller is done, nothing counts as held."""

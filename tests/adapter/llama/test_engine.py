@@ -52,8 +52,8 @@ def test_a_shared_state_is_decoded_once(engine: LlamaEngine) -> None:
     state = ids(30, 150)
     # when three questions are asked about it
     reused = [one.reused_tokens for one in engine.evaluate([Segments(state, question) for question in QUESTIONS])]
-    # then its whole blocks are decoded for the first one
-    assert reused == [0, 128, 128]
+    # then it is decoded up to its last cut for the first one
+    assert reused == [0, 144, 144]
 
 
 def test_logits_are_one_row_of_the_vocabulary_and_stay(engine: LlamaEngine, alone: list[np.ndarray]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decision_adapter.engine import Segments
 from decision_adapter.llama import library
-from decision_adapter.llama.context import BLOCK_TOKENS, Context, MemoryKind
+from decision_adapter.llama.context import FULL_TOKENS, Context, MemoryKind
 from decision_adapter.llama.engine import LlamaEngine
 from tests.tiny_models import write_tiny_model
 
@@ -92,7 +92,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(tiny_gguf: Path, fresh: Fre
     engine.close()
 
 
-def test_whole_blocks_give_the_same_bits_in_one_decode_as_in_many(
+def test_long_decodes_give_the_same_bits_as_blocks_of_64(
     used: LlamaEngine, fresh: Fresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # given states of many blocks, read by the fresh engine in the longest decodes there are
@@ -100,7 +100,7 @@ def test_whole_blocks_give_the_same_bits_in_one_decode_as_in_many(
     states = [prompt(used, story, length, (400, 40)) for story, length in ((4, 130), (5, 600), (6, 1100))]
     expected = [fresh.logits(one) for one in states]
     # when they are read block by block
-    monkeypatch.setattr(used._context, "_piece_tokens", BLOCK_TOKENS)
+    monkeypatch.setattr(used._context, "reads_in_blocks", True)
     # then
     for one, logits in zip(states, expected, strict=True):
         assert np.array_equal(used.evaluate([one])[0].logits, logits)
@@ -114,7 +114,7 @@ def test_kernels_that_do_not_are_noticed_and_obeyed(
 
     def other_bits(context: Context, ids: np.ndarray, position: int) -> np.ndarray:
         logits = decode_last(context, ids, position)
-        return np.nextafter(logits, np.inf) if len(ids) > 2 * BLOCK_TOKENS else logits
+        return np.nextafter(logits, np.inf) if len(ids) > 2 * FULL_TOKENS else logits
 
     monkeypatch.setattr(Context, "decode_last", other_bits)
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
@@ -124,14 +124,14 @@ def test_kernels_that_do_not_are_noticed_and_obeyed(
 
 # how many of a prompt's 300 state tokens are not decoded: asked about again; grown to 340; after another state
 REUSED = {
-    MemoryKind.ATTENTION: (256, 256, 256),
-    MemoryKind.SLIDING_WINDOW: (256, 256, 0),
-    MemoryKind.RECURRENT: (256, 256, 256),
-    MemoryKind.HYBRID: (256, 256, 256),
+    MemoryKind.ATTENTION: (288, 288, 288),
+    MemoryKind.SLIDING_WINDOW: (288, 288, 0),
+    MemoryKind.RECURRENT: (288, 288, 288),
+    MemoryKind.HYBRID: (288, 288, 288),
 }
 
 
-def test_no_block_of_a_kept_prefix_is_decoded_again(tiny_gguf: Path, llama_library: library.Library) -> None:
+def test_no_token_before_the_last_cut_is_decoded_again(tiny_gguf: Path, llama_library: library.Library) -> None:
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
     scaffold = len(engine._prefixes._scaffold)
     first, again, grown, other, back = (
@@ -146,14 +146,14 @@ def test_no_block_of_a_kept_prefix_is_decoded_again(tiny_gguf: Path, llama_libra
 def test_a_state_that_others_have_in_part_is_taken_up_where_they_part(
     tiny_gguf: Path, llama_library: library.Library
 ) -> None:
-    # given two states that share their first 150 tokens, two blocks and a part of one
+    # given two states that share their first 150 tokens
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
     one = prompt(engine, 1, 300, (1, 30))
     shared = len(engine._prefixes._scaffold) + 150
     other = Segments(np.concatenate([one.prefix[:shared], tokens(2, 150)]), tokens(1, 30))
     engine.evaluate([one])
-    # then, where the memory can be trimmed, the blocks they share are not decoded again
-    expected = 128 if engine._context.kind.trims else 0
+    # then, where the memory can be trimmed, what they share up to a cut is not decoded again
+    expected = 144 if engine._context.kind.trims else 0
     assert engine.evaluate([other])[0].reused_tokens - len(engine._prefixes._scaffold) == expected
     engine.close()
 
@@ -162,7 +162,7 @@ def test_a_state_that_others_have_in_part_is_taken_up_where_they_part(
 def test_the_last_snapshot_used_is_the_last_one_dropped(
     tmp_path: Path, llama_library: library.Library, kind: str
 ) -> None:
-    # given room for two states of 256 tokens and their scaffold
+    # given room for two states of 280 tokens and their scaffold
     engine = LlamaEngine(
         write_tiny_model(tmp_path / "m.gguf", kind), None, MAX_TOKENS, threads=1, n_gpu_layers=0, cache_tokens=1000
     )
@@ -171,7 +171,7 @@ def test_the_last_snapshot_used_is_the_last_one_dropped(
     def reused(story: int) -> int:
         return engine.evaluate([prompt(engine, story, 280, (1, 20))])[0].reused_tokens - scaffold
 
-    assert [reused(story) for story in (1, 2, 1, 3, 1, 2)] == [-scaffold, 0, 256, 0, 256, 0]
+    assert [reused(story) for story in (1, 2, 1, 3, 1, 2)] == [-scaffold, 0, 272, 0, 272, 0]
     engine.close()
 
 
