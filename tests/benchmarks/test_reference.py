@@ -14,8 +14,9 @@ from decision_adapter.schema import Decision
 from decision_adapter.scorer import Scorer
 from decision_adapter.settings import Settings
 
-NEAR = 0.25
-"""Logits. Flash attention, which llama.cpp turns on by default, rounds to half precision: 0.12 were seen."""
+NEAR = 0.6
+"""Logits. The reference decodes a short question in flash attention's slow way, which keeps its sums in half precision,
+the engine never does: 0.3 were seen between the two ways in the engine alone. A wrong prompt is off by several."""
 
 
 @pytest.fixture(scope="module")

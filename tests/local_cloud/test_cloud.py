@@ -41,7 +41,7 @@ def test_second_start_in_one_clone_says_what_runs_and_how_to_stop_it(cloud):
     with pytest.raises(AlreadyRunningError) as caught:
         start(cloud.state_dir, detached=False)
 
-    for part in (str(cloud.pid), str(cloud.port), "python -m local_cloud down"):
+    for part in (str(cloud.pid), str(cloud.port), "make local-down"):
         assert part in str(caught.value)
 
 
