@@ -121,7 +121,7 @@ class Invoker:
 async def _unreachable(endpoint: str, variant: RunningVariant, error: Exception) -> ModelError:
     # A process that has just died closes its connections before its status is known.
     status = await asyncio.to_thread(variant.container.exit_status, _EXIT_STATUS_SECONDS)
-    what = f"broke the connection ({error})" if status is None else f"ended with status {status}"
+    what = f"broke the connection ({error!r})" if status is None else f"ended with status {status}"
     return _model_error(endpoint, variant, 500, f"the container {what}; see {variant.container.log.path}")
 
 

@@ -63,7 +63,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer((os.environ["SEMIF_HOST"], int(os.environ["SEMIF_PORT"])), Handler).serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    # Connections wait here to be accepted, as they do in gunicorn; beyond the default of 5 they may be reset.
+    request_queue_size = 128
+
+
+Server((os.environ["SEMIF_HOST"], int(os.environ["SEMIF_PORT"])), Handler).serve_forever()
 """
 
 
