@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError
 from benchmarks.http_client import Connection, free_port, running
 from benchmarks.sides import Answer
+from decision_adapter.decision import Decision
 from decision_adapter.prompt import Scaffold, user_text
-from decision_adapter.schema import Decision
 from decision_adapter.settings import Settings
 
 PROBABILITIES = 40

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import common_prefix
 from decision_adapter.chat_template import ChatTemplate, scaffold
+from decision_adapter.decision import Decision
 from decision_adapter.engine import TokenIds
 from decision_adapter.prompt import user_text
-from decision_adapter.schema import Decision
 from decision_adapter.settings import Settings
 
 CHUNK_TOKENS = 512

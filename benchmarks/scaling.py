@@ -13,9 +13,9 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.measure import OURS, Comparison, Decode, Sample
 from benchmarks.sides import Remote, Side
 from benchmarks.workloads import Desk, Scale
+from decision_adapter.decision import MAX_OPTIONS, Decision
 from decision_adapter.engine import TokenIds
 from decision_adapter.llama import library
-from decision_adapter.schema import MAX_OPTIONS, Decision
 from decision_adapter.settings import Settings
 
 

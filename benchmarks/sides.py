@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol
 
+from decision_adapter.decision import Decision
 from decision_adapter.engine import TokenIds
 from decision_adapter.llama import library
 from decision_adapter.loading import load_scorer
 from decision_adapter.prompt import Scaffold, user_text
-from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP
 from decision_adapter.settings import Settings
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from decision_adapter.schema import Decision, JsonState, Option
+from decision_adapter.decision import Decision, JsonState, Option
 
 CHARACTERS_PER_TOKEN = 3.99
 """Of these texts in SmolLM2's vocabulary. Only aims: what is reported was counted by the tokenizer."""

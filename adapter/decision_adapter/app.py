@@ -7,7 +7,10 @@ from flask import Flask, Request, Response, g, jsonify, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import connection, errors, json_body, metrics, schema
+from decision_adapter import connection, errors, json_body, metrics
+from decision_adapter.contracts import semif
+from decision_adapter.contracts.contract import Contract
+from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
     InvalidRequestError,
     RequestError,
@@ -33,6 +36,15 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     app = Flask("decision_adapter")
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
+    contracts = [semif.contract(settings.max_shared_decisions)]
+
+    def decide(body: dict[str, object], contract: Contract) -> Answer:
+        g.contract = contract  # which tells errors, too
+        asked = contract.ask(body)
+        environ = request.environ
+        scores = loading.scorer().score(asked.decisions, lambda: connection.is_open(environ))
+        return jsonify(asked.answer(scores)), 200
+
     @app.get("/ping")
     def ping() -> Answer:
         return (jsonify(status="ready"), 200) if loading.ready else (jsonify(status="loading"), 503)
@@ -48,12 +60,7 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     @app.post("/invocations")
     def invocations() -> Answer:
         body = json_body.parse(_read_body(request, settings.max_body_bytes))
-        wanted = schema.validate(body, settings.max_shared_decisions)
-        environ = request.environ
-        scores = loading.scorer().score(wanted.decisions, lambda: connection.is_open(environ))
-        if wanted.shared:
-            return jsonify(results=scores.results, timing=scores.timing), 200
-        return jsonify(result=scores.results[0]), 200
+        return decide(body, contract_of(body, contracts))
 
     _answer_errors(app)
     _record_requests(app)
@@ -91,7 +98,8 @@ def _answer_errors(app: Flask) -> None:
         g.outcome = type(error).__name__
         if isinstance(error, ScoringError):
             log.error("scoring failed: %s", error, exc_info=error)
-        body, status, headers = errors.answer(error)
+        contract: Contract | None = g.get("contract")
+        body, status, headers = (contract.refuse if contract else errors.answer)(error)
         return jsonify(body), status, headers
 
     @app.errorhandler(HTTPException)

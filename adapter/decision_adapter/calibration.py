@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from decision_adapter.decider_config import DECIDER_CONFIG, DeciderConfig, Temperature
+from decision_adapter.decision import MAX_OPTIONS, MIN_OPTIONS, DecisionType
 from decision_adapter.errors import CalibrationError
-from decision_adapter.schema import MAX_OPTIONS, MIN_OPTIONS, DecisionType
 
 CALIBRATION = "calibration.json"
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from decision_adapter import labels
 from decision_adapter.chat_template import ChatTemplate, scaffold
+from decision_adapter.decision import Decision, Option
 from decision_adapter.engine import TokenIds, Tokenizer
 from decision_adapter.errors import ModelError
 from decision_adapter.labels import Labels
 from decision_adapter.layout import Rendered
 from decision_adapter.prompt import Scaffold
-from decision_adapter.schema import Decision, Option
 
 PLAIN = "decider-plain"
 CHAT = "decider-chat"

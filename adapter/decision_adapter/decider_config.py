@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from decision_adapter.decision import DecisionType
 from decision_adapter.errors import ArtifactError
-from decision_adapter.schema import DecisionType
 
 DECIDER_CONFIG = "decider_config.json"
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from string import ascii_uppercase
 
+from decision_adapter.decision import MAX_OPTIONS
 from decision_adapter.engine import Tokenizer
-from decision_adapter.schema import MAX_OPTIONS
 
 CANDIDATES = (*ascii_uppercase, *(first + second for first in ascii_uppercase for second in ascii_uppercase))
 """A to Z, then AA to ZZ: what a label can be, in the order in which they are given to options."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from decision_adapter.decision import Decision
 from decision_adapter.engine import TokenIds
 from decision_adapter.labels import Labels
-from decision_adapter.schema import Decision
 
 
 @dataclass(frozen=True)

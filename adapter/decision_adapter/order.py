@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision_adapter.schema import Option
+from decision_adapter.decision import Option
 
 MAX_ORDERS = 4
 """Orders scored; each costs a decode of the question. Up to as many options, each stands once in every place."""

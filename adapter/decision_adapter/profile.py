@@ -12,12 +12,12 @@ from typing import Protocol
 
 from decision_adapter import decider, labels
 from decision_adapter.chat_template import ChatTemplate, scaffold
+from decision_adapter.decision import Decision
 from decision_adapter.engine import Engine, TokenIds, Tokenizer
 from decision_adapter.errors import InvalidRequestError
 from decision_adapter.labels import Labels
 from decision_adapter.layout import Layout, Rendered
 from decision_adapter.prompt import LETTERS, PROMPT_VERSION, WIDE_SYSTEM, WIDE_VERSION, Scaffold, UserText, user_text
-from decision_adapter.schema import Decision
 
 PROFILES = (PROMPT_VERSION, decider.PLAIN, decider.CHAT)
 """What ``build`` knows; the first goes on to ``wide-options-v1`` when the letters run out."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decision_adapter.schema import Decision
+from decision_adapter.decision import Decision
 
 PROMPT_VERSION = "direct-options-v1"
 WIDE_VERSION = "wide-options-v1"

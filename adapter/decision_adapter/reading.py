@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from decision_adapter.decision import Decision
 from decision_adapter.engine import Evaluation, Segments, TokenIds, cut
 from decision_adapter.errors import ScoringError
 from decision_adapter.layout import Layout
 from decision_adapter.order import average, orders
 from decision_adapter.preamble import PREAMBLES, Marginal, marginal, preamble_ids
 from decision_adapter.readout import READOUT, OptionScores, read
-from decision_adapter.schema import Decision
 
 
 @dataclass(frozen=True)

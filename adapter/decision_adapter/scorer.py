@@ -8,12 +8,12 @@ from typing import Protocol
 from decision_adapter import metrics
 from decision_adapter.admission import Admission
 from decision_adapter.calibration import Calibration
+from decision_adapter.decision import Decision, Option
 from decision_adapter.engine import Engine, TokenIds
 from decision_adapter.errors import TooLargeError
 from decision_adapter.pace import Pace
 from decision_adapter.profile import Profile, direct_options
 from decision_adapter.reading import Evaluated, Reading, evaluate, prepare
-from decision_adapter.schema import Decision, Option
 
 UNCALIBRATED = "uncalibrated: softmax over the declared options only"
 

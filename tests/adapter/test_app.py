@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from decision_adapter import metrics
 from decision_adapter.app import create_app
+from decision_adapter.decision import Decision
 from decision_adapter.errors import BusyError, DeadlineError, ScoringError
 from decision_adapter.loading import BackgroundLoad
-from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP, Scores
 from decision_adapter.settings import Settings
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from decision_adapter.chat_template import ChatTemplate, from_tokenizer_files, scaffold
+from decision_adapter.decision import Decision, Option
 from decision_adapter.errors import TemplateError
 from decision_adapter.prompt import SYSTEM, user_text
-from decision_adapter.schema import Decision, Option
 
 CHATML = (
     "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"

@@ -7,8 +7,8 @@ import pytest
 
 from decision_adapter import decider, labels
 from decision_adapter.chat_template import ChatTemplate
+from decision_adapter.decision import Decision, Option
 from decision_adapter.errors import ModelError
-from decision_adapter.schema import Decision, Option
 from tests.adapter.byte_engine import ByteTokenizer
 
 QUEUES = [Option(id="billing", description="Payments."), Option(id="other", description="other")]

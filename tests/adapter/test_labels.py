@@ -1,7 +1,7 @@
 """Labels are single tokens in their place, distinct, and the same each time."""
 
 from decision_adapter import labels
-from decision_adapter.schema import MAX_OPTIONS
+from decision_adapter.decision import MAX_OPTIONS
 from tests.adapter.byte_engine import ByteTokenizer
 
 

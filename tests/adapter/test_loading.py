@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from decision_adapter.decision import Decision
 from decision_adapter.errors import ArtifactError, LoadingError, ScoringError
 from decision_adapter.loading import BackgroundLoad, how_to_read, offloaded
-from decision_adapter.schema import Decision
 from decision_adapter.scorer import WARM_UP, Scores
 from decision_adapter.settings import Settings
 

@@ -5,8 +5,8 @@ import random
 import pytest
 from hypothesis import given, strategies
 
+from decision_adapter.decision import Option
 from decision_adapter.order import MAX_ORDERS, average, orders
-from decision_adapter.schema import Option
 
 
 def options(*descriptions: str) -> list[Option]:

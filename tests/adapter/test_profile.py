@@ -5,9 +5,9 @@ import hashlib
 import pytest
 
 from decision_adapter import labels, profile
+from decision_adapter.decision import MAX_OPTIONS, Decision, Option
 from decision_adapter.errors import InvalidRequestError
 from decision_adapter.prompt import SYSTEM, WIDE_SYSTEM, user_text
-from decision_adapter.schema import MAX_OPTIONS, Decision, Option
 from decision_adapter.settings import PROMPT_PROFILES
 from tests.adapter.byte_engine import ByteEngine
 

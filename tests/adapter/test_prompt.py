@@ -1,7 +1,7 @@
 """The prompt's text is a contract: its bytes, and the hash others publish for it."""
 
+from decision_adapter.decision import Decision, Option
 from decision_adapter.prompt import LETTERS, Scaffold, user_text
-from decision_adapter.schema import Decision, Option
 
 
 def test_the_user_text_is_json_in_the_contracts_order_with_non_ascii_kept() -> None:

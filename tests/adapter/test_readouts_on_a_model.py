@@ -9,11 +9,11 @@ import pytest
 
 from decision_adapter import decider, profile
 from decision_adapter.chat_template import ChatTemplate
+from decision_adapter.decision import Decision, Option, Readout
 from decision_adapter.engine import cut
 from decision_adapter.llama.engine import LlamaEngine
 from decision_adapter.llama.library import Library
 from decision_adapter.readout import read
-from decision_adapter.schema import Decision, Option, Readout
 from decision_adapter.scorer import EngineScorer
 
 CHATML = (

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from decision_adapter import metrics
+from decision_adapter.decision import Decision, Option
 from decision_adapter.engine import Evaluation, Segments, Stop, TokenIds
 from decision_adapter.errors import BusyError, ClientGoneError, ScoringError, TooLargeError
 from decision_adapter.labels import Labels
 from decision_adapter.prompt import Scaffold, user_text
-from decision_adapter.schema import Decision, Option
 from decision_adapter.scorer import EngineScorer
 
 PATIENCE_SECONDS = 10

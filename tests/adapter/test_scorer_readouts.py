@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies
 
 from decision_adapter import profile
 from decision_adapter.calibration import Calibration
+from decision_adapter.decision import Decision, Option, Readout
 from decision_adapter.errors import InvalidRequestError, ScoringError, TooLargeError
-from decision_adapter.schema import Decision, Option, Readout
 from decision_adapter.scorer import EngineScorer
 from tests.adapter.byte_engine import ByteEngine
 

@@ -9,7 +9,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.measure import OURS, SERVER, THEIRS, Comparison, Decode, Sample, Spread, compare
 from benchmarks.sides import Answer, Encoded
 from benchmarks.workloads import Desk, Step
-from decision_adapter.schema import Decision
+from decision_adapter.decision import Decision
 
 
 def test_a_spread_is_the_median_and_the_quartiles() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.workloads import Desk
+from decision_adapter.decision import Decision
 from decision_adapter.loading import load_scorer
 from decision_adapter.prompt import user_text
-from decision_adapter.schema import Decision
 from decision_adapter.scorer import Scorer
 from decision_adapter.settings import Settings
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from decision_adapter import decider
+from decision_adapter.decision import Decision, Option
 from decision_adapter.llama.engine import LlamaEngine
 from decision_adapter.llama.library import Library
 from decision_adapter.llama.vocabulary import Vocabulary
-from decision_adapter.schema import Decision, Option
 
 IM_START, IM_END = 1, 2  # SmolLM2's own
 

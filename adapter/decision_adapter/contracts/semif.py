@@ -1,105 +1,39 @@
-"""The decision contract: what a request may hold, as types, and messages that name the field that is wrong."""
+"""SemIf's contract, our native one: `decision` or `decisions` in, `result` or `results` out."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from decision_adapter import errors
+from decision_adapter.contracts.contract import Asked, Contract
+from decision_adapter.decision import MAX_OPTIONS, MIN_OPTIONS, Decision
 from decision_adapter.errors import InvalidRequestError, TooLargeError
 from decision_adapter.json_body import type_name
+from decision_adapter.scorer import Scores
 
-MIN_OPTIONS = 2
-MAX_OPTIONS = 255
-"""What the contract allows; a vocabulary with fewer labels lowers it."""
-
-DecisionType = Literal["choice", "noul", "score"]
-"""Pick one, yes or no, a level on a scale: what a calibration can tell apart. The model does not see it."""
-
-JsonState = str | dict[str, object] | list[object]
+OWN_FIELDS = ("decision", "decisions")
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("blank", "must not be blank")
-    return text
+def contract(max_shared_decisions: int) -> Contract:
+    """The contract for requests of at most ``max_shared_decisions`` decisions."""
+    return Contract("semif", OWN_FIELDS, lambda body: ask(body, max_shared_decisions), errors.answer)
 
 
-def _state(value: object) -> object:
-    if not isinstance(value, str | dict | list):
-        raise PydanticCustomError(
-            "state", "must be a string, an object or an array, got {got}", {"got": type_name(value)}
-        )
-    if not value or (isinstance(value, str) and not value.strip()):
-        raise PydanticCustomError("blank", "must not be empty")
-    return value
-
-
-Text = Annotated[str, AfterValidator(_not_blank)]
-
-
-class Option(BaseModel):
-    """One of the answers to choose from; only the description is shown to the model."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    id: Text
-    description: Text
-
-
-class Readout(BaseModel):
-    """How to get from logits to probabilities; ``docs/readouts.md`` has the formulas and what they cost."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    order: Literal["sent", "average"] = "sent"
-    """``average``: over several orders of the options, so that the one they are sent in does not matter."""
-    preamble: Literal["off", "marginal"] = "off"
-    """``marginal``: look through the tokens that the model would rather say before a label."""
-
-
-class Decision(BaseModel):
-    """A state, a question about it and the options to choose from."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    id: Text
-    state: Annotated[JsonState, BeforeValidator(_state)]
-    question: Text
-    options: list[Option] = Field(min_length=MIN_OPTIONS, max_length=MAX_OPTIONS)
-    type: DecisionType = "choice"
-    readout: Readout = Readout()
-
-    def state_json(self) -> str:
-        """The state as it stands in the prompt. States are the same when these texts are (1, 1.0 and true differ)."""
-        return json.dumps(self.state, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class DecisionRequest:
-    """A valid request: one decision, or several over the same state."""
-
-    decisions: tuple[Decision, ...]
-    shared: bool
-    """Whether the body said ``decisions``, which asks for a list and a timing in return."""
-
-
-def validate(body: dict[str, object], max_shared_decisions: int) -> DecisionRequest:
-    """The request in ``body``.
+def ask(body: dict[str, object], max_shared_decisions: int) -> Asked:
+    """What ``body`` asks for: one decision, or several over the same state.
 
     Raises:
         InvalidRequestError: the contract is broken; the message starts with the field's path.
         TooLargeError: more than ``max_shared_decisions`` decisions.
     """
-    kinds = [kind for kind in ("decision", "decisions") if kind in body]
+    kinds = [kind for kind in OWN_FIELDS if kind in body]
     if len(kinds) != 1:
         found = "both" if kinds else "neither"
         raise InvalidRequestError(f"body: needs exactly one of 'decision' and 'decisions', got {found}")
     _refuse_unknown(body, allowed=kinds)
     if kinds == ["decision"]:
-        return DecisionRequest((_decision(body["decision"], "decision"),), shared=False)
+        return Asked((_decision(body["decision"], "decision"),), lambda scores: {"result": scores.results[0]})
     items = body["decisions"]
     if not isinstance(items, list):
         raise InvalidRequestError(f"decisions: must be an array, got {type_name(items)}")
@@ -113,7 +47,11 @@ def validate(body: dict[str, object], max_shared_decisions: int) -> DecisionRequ
     decisions = tuple(_decision(item, f"decisions[{index}]") for index, item in enumerate(items))
     _refuse_repeated([decision.id for decision in decisions], "decisions[{}].id")
     _refuse_other_states(decisions)
-    return DecisionRequest(decisions, shared=True)
+    return Asked(decisions, _results)
+
+
+def _results(scores: Scores) -> dict[str, object]:
+    return {"results": scores.results, "timing": scores.timing}
 
 
 def _decision(value: object, path: str) -> Decision:

@@ -1,0 +1,1 @@
+"""The contracts the container speaks; each is one module, and `app` gives each its routes."""
