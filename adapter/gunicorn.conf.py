@@ -4,7 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-from gunicorn.errors import HaltServer
 from gunicorn.workers.base import Worker
 
 from decision_adapter.logs import CONFIGURATION
@@ -40,12 +39,6 @@ control_socket_disable = True
 
 logconfig_dict = CONFIGURATION
 accesslog = None  # the application logs its requests itself, with their outcome
-
-
-def pre_fork(_server: object, worker: Worker) -> None:
-    """Let the container end when its worker dies, instead of loading the model again and again."""
-    if worker.age > 1:
-        raise HaltServer("the worker died; see the lines above", 1)
 
 
 def post_worker_init(worker: Worker) -> None:

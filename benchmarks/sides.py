@@ -51,6 +51,7 @@ class EngineSide:
 
     def __init__(self, settings: Settings) -> None:
         self._scorer = load_scorer(settings)
+        self._scorer.examine()
         self._identity = self._scorer.score([WARM_UP]).results[0]["model"]
 
     def score(self, decisions: Sequence[Decision]) -> Answer:

@@ -1,5 +1,6 @@
 """The engine thread and the line in front of it: bounded, first come first served, with a time limit."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -8,7 +9,9 @@ from typing import TypeVar
 
 from decision_adapter import metrics
 from decision_adapter.engine import Stop
-from decision_adapter.errors import BusyError, ClientGoneError, DeadlineError, StoppingError
+from decision_adapter.errors import BusyError, ClientGoneError, DeadlineError, RequestError, StoppingError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -25,6 +28,7 @@ class Admission:
         self._deadline_seconds = deadline_seconds
         self._lock = threading.Lock()
         self._admitted: set[Stop] = set()
+        self._unasked = Stop()
         self._engine_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
 
     def run(self, work: Callable[[Stop], T], started: float, still_wanted: Callable[[], bool]) -> T:
@@ -68,8 +72,23 @@ class Admission:
             with self._lock:
                 self._admitted.discard(stop)
 
+    def run_unasked(self, work: Callable[[Stop], None]) -> None:
+        """Run ``work`` of the container's own when its turn comes; it takes no place. Does not wait."""
+
+        def turn() -> None:
+            try:
+                work(self._unasked)
+            except RequestError as error:
+                log.warning("left undone: %s", error)
+
+        self._engine_thread.submit(turn)
+
     def stop_after(self, seconds: float) -> None:
-        """In ``seconds``, stop what is still admitted: its callers are told to try elsewhere. Does not wait."""
+        """In ``seconds``, stop what is still admitted: its callers are told to try elsewhere. Does not wait.
+
+        What nobody asked for is stopped now.
+        """
+        self._unasked.set(StoppingError("the container is stopping"))
         timer = threading.Timer(seconds, self._stop_all)
         timer.daemon = True
         timer.start()

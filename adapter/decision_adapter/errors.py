@@ -7,7 +7,6 @@
     │   ├── CalibrationError          the calibration cannot be read or breaks its schema
     │   ├── TemplateError             no chat template, or one that cannot carry the prompt
     │   ├── LibraryError              llama.cpp's libraries cannot be used, or have no device for the layers asked for
-    │   ├── TrialError                the first decode, in a process of its own, crashed
     │   └── ModelError                the model or its context cannot be created, or cannot answer in letters
     └── RequestError                  answered with a JSON body; the container goes on
         ├── InvalidRequestError       400  the caller must change the request
@@ -55,10 +54,6 @@ class TemplateError(StartError):
 
 class LibraryError(StartError):
     """llama.cpp's libraries cannot be loaded or lack a device that was asked for."""
-
-
-class TrialError(StartError):
-    """The first decode crashed; the message names the likely cause and the setting that avoids it."""
 
 
 class ModelError(StartError):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decision_adapter import calibration, decider_config, profile
-from decision_adapter.artifact import ModelArtifact, locate, open_artifact
+from decision_adapter.artifact import ModelArtifact, open_artifact
 from decision_adapter.calibration import Calibration
 from decision_adapter.chat_template import from_tokenizer_files
 from decision_adapter.errors import LibraryError, LoadingError, StartError
@@ -16,7 +16,6 @@ from decision_adapter.llama import library
 from decision_adapter.prompt import PROMPT_VERSION
 from decision_adapter.scorer import WARM_UP, EngineScorer, Scorer
 from decision_adapter.settings import Settings
-from decision_adapter.trial import Trial
 
 if TYPE_CHECKING:
     from decision_adapter.llama.engine import LlamaEngine
@@ -27,9 +26,10 @@ log = logging.getLogger(__name__)
 class BackgroundLoad:
     """A scorer that is being loaded in a thread of its own; ready once it has scored a decision."""
 
-    def __init__(self, load: Callable[[], Scorer], refuse: Callable[[str], None]) -> None:
-        """Prepare to run ``load``; when it fails, ``refuse`` gets the sentence that says why."""
+    def __init__(self, load: Callable[[], Scorer], announce: Callable[[], None], refuse: Callable[[str], None]) -> None:
+        """Prepare to run ``load``, then ``announce``; when it fails, ``refuse`` gets the sentence that says why."""
         self._load = load
+        self._announce = announce
         self._refuse = refuse
         self._scorer: Scorer | None = None
         self._thread = threading.Thread(target=self._run, name="load")
@@ -74,32 +74,29 @@ class BackgroundLoad:
             self._refuse(f"loading failed: {error}")
         else:
             self._scorer = scorer
+            self._announce()
             log.info("ready")
+            scorer.examine()
 
 
 def load_scorer(settings: Settings) -> Scorer:
-    """A scorer on the model that ``settings`` name, after a child process has scored with the same settings.
+    """A scorer on the model that ``settings`` name.
 
-    Meanwhile this one reads the model's file from end to end, which computes its SHA-256 and brings it into the page
-    cache: the child, and then this process, map it from there. The two never hold the model's memory at once.
+    The model's file is read from end to end first, which computes its SHA-256 and brings it into the page cache, from
+    where it is mapped.
 
     Raises:
         StartError: with the sentence an operator needs.
     """
     started = time.perf_counter()
     profile_name, fitted = how_to_read(settings)
-    locate(settings.model_dir, settings.gguf_path)
-    with Trial(settings) as trial:
-        loaded = load_library(settings)
-        artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
-        trial.wait()
-    tried = time.perf_counter()
+    loaded = load_library(settings)
+    artifact = open_artifact(settings.model_dir, settings.gguf_path, settings.tokenizer_revision)
     engine = load_engine(settings, artifact.gguf)
     model = identity(artifact, settings, loaded)
     layouts = profile.build(profile_name, engine)
     fields = {
         "seconds": round(time.perf_counter() - started, 3),
-        "trial_seconds": round(tried - started, 3),
         "max_tokens": engine.max_tokens,
         "gpus": list(loaded.gpus),
         "gpu_layers_offloaded": offloaded(settings.n_gpu_layers, engine.layers),

@@ -50,6 +50,9 @@ class Scorer(Protocol):
     def drain(self, seconds: float) -> None:
         """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
 
+    def examine(self) -> None:
+        """Find out how to be faster, when nothing else is to be done. Does not wait."""
+
     def metadata(self) -> dict[str, object]:
         """What decisions are scored with: the model's identity and the labels of each prompt profile."""
 
@@ -120,6 +123,10 @@ class EngineScorer:
     def drain(self, seconds: float) -> None:
         """Let what is admitted run for ``seconds`` more, then stop it. Does not wait."""
         self._admission.stop_after(seconds)
+
+    def examine(self) -> None:
+        """Find out how to be faster, when its turn comes. Does not wait."""
+        self._admission.run_unasked(self._engine.examine)
 
     def close(self) -> None:
         """Wait for the engine thread to finish what it has and end it."""

@@ -6,20 +6,21 @@ llama.cpp's threads and a GPU's context do not survive a fork, so nothing here m
 import logging
 import os
 
-from decision_adapter.app import create_app
+from decision_adapter.arbiter import READINESS, REFUSED_TO_START
 from decision_adapter.loading import BackgroundLoad, load_scorer
 from decision_adapter.settings import Settings
-
-WORKER_BOOT_ERROR = 3
-"""The exit status after which gunicorn ends with the same status instead of starting another worker."""
 
 
 def refuse(reason: str) -> None:
     """End this worker, and with it the container, for ``reason``."""
     logging.getLogger("decision_adapter").critical("cannot start: %s", reason)
-    os._exit(WORKER_BOOT_ERROR)  # the only way out of a process from one of its other threads
+    os._exit(REFUSED_TO_START)  # the only way out of a process from one of its other threads
 
 
 settings = Settings.from_environment(os.environ)
-loading = BackgroundLoad(lambda: load_scorer(settings), refuse).start()
+loading = BackgroundLoad(lambda: load_scorer(settings), READINESS.set, refuse).start()
+
+# Flask takes as long to be imported as a small model takes to be read.
+from decision_adapter.app import create_app  # noqa: E402
+
 app = create_app(loading, settings)

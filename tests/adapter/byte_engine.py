@@ -73,3 +73,6 @@ class ByteEngine:
         whole = [np.concatenate([prompt.prefix, prompt.suffix]) for prompt in prompts]
         self.prompts += [self.vocabulary.text(ids.tolist()) for ids in whole]
         return [Evaluation(self._logits(ids, self.vocabulary.size), 0.5, 0.25) for ids in whole]
+
+    def examine(self, stop: Stop | None = None) -> None:
+        """There is nothing to find out."""

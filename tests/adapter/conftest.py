@@ -172,5 +172,6 @@ def tiny_gguf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def engine(llama_library: library.Library, smollm2_gguf: Path) -> Iterator[LlamaEngine]:
     """SmolLM2 with its own template, loaded into this process."""
     engine = LlamaEngine(smollm2_gguf, None, max_tokens=768, threads=1, n_gpu_layers=0)
+    engine.examine()
     yield engine
     engine.close()

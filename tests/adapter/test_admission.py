@@ -139,3 +139,16 @@ def test_a_shutdown_stops_what_runs_and_what_waits(line_with: Callable[..., Line
         with pytest.raises(StoppingError):
             future.result(PATIENCE_SECONDS)
     assert line.done == []
+
+
+def test_work_that_nobody_asked_for_takes_no_place_and_is_stopped_at_once(line_with: Callable[..., Line]) -> None:
+    # given one place, and the container's own work at the engine
+    line = line_with(places=1)
+    line.admission.run_unasked(lambda stop: line.slow(stop) and None)
+    assert line.begun.wait(PATIENCE_SECONDS)
+    waiting = line.ask_and_wait_in_line("asked")
+    # when the container stops, with time for what was asked
+    line.admission.stop_after(PATIENCE_SECONDS)
+    # then
+    waiting.result(PATIENCE_SECONDS)
+    assert line.done == ["asked"]

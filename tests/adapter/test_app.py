@@ -34,6 +34,9 @@ class Obedient:
             raise self.failure
         return Scores([{"id": decision.id} for decision in decisions], {"batch_size": len(decisions)})
 
+    def examine(self) -> None:
+        """There is nothing to find out."""
+
     def metadata(self) -> dict[str, object]:
         return {"profiles": ["z", "a"]}
 
@@ -44,7 +47,7 @@ def scorer() -> Obedient:
 
 
 def client_of(load: Callable[[], Obedient], wait: bool = True) -> FlaskClient:
-    loading = BackgroundLoad(load, pytest.fail).start()
+    loading = BackgroundLoad(load, lambda: None, pytest.fail).start()
     if wait:
         loading.join(PATIENCE_SECONDS)
     return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"})).test_client()

@@ -22,6 +22,7 @@ class Remembering:
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.asked: list[Decision] = []
+        self.examined = False
         self._failure = failure
 
     def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
@@ -29,6 +30,13 @@ class Remembering:
             raise self._failure
         self.asked.extend(decisions)
         return Scores([], {})
+
+    def examine(self) -> None:
+        self.examined = True
+
+
+def announce_nothing() -> None:
+    raise AssertionError("it is not ready")
 
 
 def refuse_nothing(reason: str) -> None:
@@ -44,17 +52,21 @@ def test_it_is_ready_only_after_the_warm_up_decision() -> None:
         return scorer
 
     # when it loads
-    loading = BackgroundLoad(load, refuse_nothing).start()
+    announced = threading.Event()
+    loading = BackgroundLoad(load, announced.set, refuse_nothing).start()
     # then it is not ready, and says so
     assert not loading.ready
+    assert not announced.is_set()
     with pytest.raises(LoadingError):
         loading.scorer()
     # and once it has loaded and scored, it is
     loaded.set()
     loading.join(PATIENCE_SECONDS)
     assert loading.ready
+    assert announced.is_set()
     assert loading.scorer() is scorer
     assert scorer.asked == [WARM_UP]
+    assert scorer.examined
 
 
 def test_a_model_that_cannot_be_loaded_is_refused_with_its_sentence() -> None:
@@ -63,7 +75,7 @@ def test_a_model_that_cannot_be_loaded_is_refused_with_its_sentence() -> None:
     def load() -> Remembering:
         raise ArtifactError("two GGUF files: a, b")
 
-    loading = BackgroundLoad(load, reasons.append).start()
+    loading = BackgroundLoad(load, announce_nothing, reasons.append).start()
     loading.join(PATIENCE_SECONDS)
     assert reasons == ["two GGUF files: a, b"]
     assert not loading.ready
@@ -71,7 +83,9 @@ def test_a_model_that_cannot_be_loaded_is_refused_with_its_sentence() -> None:
 
 def test_a_model_that_cannot_score_never_gets_ready() -> None:
     reasons: list[str] = []
-    loading = BackgroundLoad(lambda: Remembering(ScoringError("3 logits are not finite")), reasons.append).start()
+    loading = BackgroundLoad(
+        lambda: Remembering(ScoringError("3 logits are not finite")), announce_nothing, reasons.append
+    ).start()
     loading.join(PATIENCE_SECONDS)
     assert reasons == ["loading failed: 3 logits are not finite"]
     assert not loading.ready

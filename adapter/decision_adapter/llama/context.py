@@ -144,8 +144,9 @@ class Context:
         self._batch = Batch()
         self._stop = Stop()
         self._vocabulary_size = vocabulary_size
-        self.reads_in_blocks = not gpu and not self._is_free_to_split()
-        """Whether a prefix has to be read in blocks of 64, which is slower, for the sake of the same bits."""
+        self.reads_in_blocks = not gpu
+        """Whether a prefix is read in blocks of 64, which is slower: until ``examine`` has found that longer decodes
+        give the same bits."""
 
     @property
     def cut_tokens(self) -> int:
@@ -234,21 +235,30 @@ class Context:
             raise ScoringError("llama_get_logits_ith gave no logits")
         return np.ctypeslib.as_array(row, shape=(self._vocabulary_size,)).copy()
 
+    def examine(self) -> None:
+        """Find out whether a prompt gives the same bits in one decode as in two, which depends on the kernels.
+
+        What that changes is the speed of what is decoded from then on, and no bit of it. Forgets everything.
+
+        Raises:
+            ScoringError: llama.cpp could not decode.
+            RequestError: the error of the ``Stop`` that was obeyed.
+        """
+        first = FULL_TOKENS + CUT_TOKENS
+        tokens = np.arange(first + FULL_TOKENS + _REST_TOKENS, dtype=np.int32) % self._vocabulary_size
+        try:
+            self.clear()
+            whole = self.decode_last(tokens, 0)
+            self.clear()
+            self._decode(tokens[:first], 0, None, first)
+            parts = self.decode_last(tokens[first:], first)
+        finally:
+            self.clear()
+        self.reads_in_blocks = not np.array_equal(whole, parts)
+
     def close(self) -> None:
         """Free the context."""
         llama_cpp.llama_free(self._context)
-
-    def _is_free_to_split(self) -> bool:
-        """Whether a prompt gives the same bits in one decode as in two: tried, as it depends on the kernels."""
-        first = FULL_TOKENS + CUT_TOKENS
-        tokens = np.arange(first + FULL_TOKENS + _REST_TOKENS, dtype=np.int32) % self._vocabulary_size
-        self.clear()
-        whole = self.decode_last(tokens, 0)
-        self.clear()
-        self._decode(tokens[:first], 0, None, first)
-        parts = self.decode_last(tokens[first:], first)
-        self.clear()
-        return np.array_equal(whole, parts)
 
     def _decode_pieces(self, tokens: TokenIds, position: int, size: int) -> None:
         for start in range(0, len(tokens), size):

@@ -56,8 +56,6 @@ class LlamaEngine:
         self._prefixes = Prefixes(self._context, self._scaffold_ids(), cache_tokens)
         kind = self._context.kind
         log.info("memory: %s; kept prefixes are %s", kind.title, kind.describe_reuse())
-        if self._context.reads_in_blocks:
-            log.warning("these kernels give other bits to longer decodes; states are read block by block, more slowly")
 
     @cached_property
     def template(self) -> ChatTemplate:
@@ -94,6 +92,16 @@ class LlamaEngine:
         """Next-token logits of each prompt, in order. The engine thread only."""
         self._context.obey(stop or Stop())
         return [self._evaluate(prompt) for prompt in prompts]
+
+    def examine(self, stop: Stop | None = None) -> None:
+        """Find out whether long states can be read faster, with the same bits. The engine thread only."""
+        if not self._context.reads_in_blocks:
+            return
+        self._prefixes.forget_held()
+        self._context.obey(stop or Stop())
+        self._context.examine()
+        if self._context.reads_in_blocks:
+            log.warning("these kernels give other bits to longer decodes; states are read block by block, more slowly")
 
     def close(self) -> None:
         """Free context and model."""

@@ -73,6 +73,10 @@ class Prefixes:
         """Remember that the sequence holds ``prefix`` up to its last cut, now that the last decode has gone well."""
         self._held = prefix[: self.cuts(prefix)[-1]] if self._context.kind.trims else _NOTHING
 
+    def forget_held(self) -> None:
+        """Take note that the sequence was used for something else; snapshots stay."""
+        self._held = _NOTHING
+
     def _resume(self, prefix: TokenIds, cuts: range) -> int:
         """Go back to the longest kept prefix; its length. Until the caller is done, nothing counts as held."""
         held, self._held = self._held, _NOTHING

@@ -49,6 +49,7 @@ class Fresh:
 def used(tiny_gguf: Path, llama_library: library.Library) -> Iterator[LlamaEngine]:
     """An engine that goes from one example to the next with all that it keeps."""
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0, cache_tokens=CACHE_TOKENS)
+    engine.examine()
     yield engine
     engine.close()
 
@@ -92,18 +93,29 @@ def test_bits_do_not_depend_on_the_number_of_threads(tiny_gguf: Path, fresh: Fre
     engine.close()
 
 
-def test_long_decodes_give_the_same_bits_as_blocks_of_64(
-    used: LlamaEngine, fresh: Fresh, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given states of many blocks, read by the fresh engine in the longest decodes there are
+def test_long_decodes_give_the_same_bits_as_blocks_of_64(used: LlamaEngine, fresh: Fresh) -> None:
+    # given a used engine that has found out that it may decode as much as it likes at once; a fresh one does not know
     assert not used._context.reads_in_blocks
-    states = [prompt(used, story, length, (400, 40)) for story, length in ((4, 130), (5, 600), (6, 1100))]
-    expected = [fresh.logits(one) for one in states]
-    # when they are read block by block
-    monkeypatch.setattr(used._context, "reads_in_blocks", True)
+    # when both read states of many blocks, then
+    for story, length in ((4, 130), (5, 600), (6, 1100)):
+        one = prompt(used, story, length, (400, 40))
+        assert np.array_equal(used.evaluate([one])[0].logits, fresh.logits(one))
+
+
+def test_finding_that_out_costs_neither_what_is_kept_nor_a_bit(tiny_gguf: Path, fresh: Fresh) -> None:
+    # given an engine that has read two states block by block
+    engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0, cache_tokens=CACHE_TOKENS)
+    one, other = prompt(engine, 1, 300, (300, 20)), prompt(engine, 2, 300, (300, 20))
+    engine.evaluate([one, other])
+    # when
+    engine.examine()
     # then
-    for one, logits in zip(states, expected, strict=True):
-        assert np.array_equal(used.evaluate([one])[0].logits, logits)
+    again, anew = engine.evaluate([one, prompt(engine, 2, 340, (340, 30))])
+    assert np.array_equal(again.logits, fresh.logits(one))
+    assert np.array_equal(anew.logits, fresh.logits(prompt(engine, 2, 340, (340, 30))))
+    if engine._context.kind.restores:
+        assert again.reused_tokens > 0
+    engine.close()
 
 
 def test_kernels_that_do_not_are_noticed_and_obeyed(
@@ -118,6 +130,7 @@ def test_kernels_that_do_not_are_noticed_and_obeyed(
 
     monkeypatch.setattr(Context, "decode_last", other_bits)
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
+    engine.examine()
     assert engine._context.reads_in_blocks
     engine.close()
 
@@ -133,6 +146,7 @@ REUSED = {
 
 def test_no_token_before_the_last_cut_is_decoded_again(tiny_gguf: Path, llama_library: library.Library) -> None:
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
+    engine.examine()
     scaffold = len(engine._prefixes._scaffold)
     first, again, grown, other, back = (
         engine.evaluate([prompt(engine, story, length, (question, 30))])[0].reused_tokens
@@ -148,6 +162,7 @@ def test_a_state_that_others_have_in_part_is_taken_up_where_they_part(
 ) -> None:
     # given two states that share their first 150 tokens
     engine = LlamaEngine(tiny_gguf, None, MAX_TOKENS, threads=1, n_gpu_layers=0)
+    engine.examine()
     one = prompt(engine, 1, 300, (1, 30))
     shared = len(engine._prefixes._scaffold) + 150
     other = Segments(np.concatenate([one.prefix[:shared], tokens(2, 150)]), tokens(1, 30))
@@ -166,6 +181,7 @@ def test_the_last_snapshot_used_is_the_last_one_dropped(
     engine = LlamaEngine(
         write_tiny_model(tmp_path / "m.gguf", kind), None, MAX_TOKENS, threads=1, n_gpu_layers=0, cache_tokens=1000
     )
+    engine.examine()
     scaffold = len(engine._prefixes._scaffold)
 
     def reused(story: int) -> int:
