@@ -13,6 +13,7 @@ from decision_adapter.contracts.contract import Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
     InvalidRequestError,
+    Problem,
     RequestError,
     ScoringError,
     TooLargeError,
@@ -83,7 +84,7 @@ def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
         declared_bytes = incoming.content_length or 0
         body: bytes = b"" if declared_bytes > max_body_bytes else incoming.stream.read(max_body_bytes + 1)
     except (OSError, ParseException) as error:
-        raise InvalidRequestError(f"body: cannot be read: {error}") from error
+        raise InvalidRequestError(Problem((), f"cannot be read: {error}")) from error
     size = max(declared_bytes, len(body))
     if size > max_body_bytes:
         raise TooLargeError(f"body: {size} bytes, at most {max_body_bytes} (SEMIF_MAX_BODY_BYTES); shorten the state")
