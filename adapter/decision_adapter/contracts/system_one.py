@@ -8,6 +8,7 @@ from decision_adapter import errors
 from decision_adapter.confidence import choice_confidence, score_confidence
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
 from decision_adapter.contracts.system_one_schema import (
+    AnswerReadout,
     ChoiceAnswer,
     ChoiceQuestion,
     ModelEntry,
@@ -180,25 +181,25 @@ def _answer(request: SystemOneRequest, scores: Scores) -> dict[str, object]:
 
 def _answer_of(question: Question, result: Mapping[str, Any]) -> NoulAnswer | ChoiceAnswer | ScoreAnswer:
     probabilities: Sequence[float] = result["probabilities"]
-    more = {
-        "x_option_mass": result["allowed_token_mass"],
-        "x_option_logits": result["option_logits"],
-        "x_temperature": result["temperature"],
-        "x_prompt_profile": result["prompt_version"],
-        "x_prompt_sha256": result["prompt_sha256"],
-    }
+    readout = AnswerReadout(
+        option_mass=result["allowed_token_mass"],
+        option_logits=result["option_logits"],
+        temperature=result["temperature"],
+        prompt_profile=result["prompt_version"],
+        prompt_sha256=result["prompt_sha256"],
+    )
     if isinstance(question, NoulQuestion):
-        return NoulAnswer(noul=probabilities[1], **more)
+        return NoulAnswer(noul=probabilities[1], x_readout=readout)
     if isinstance(question, ChoiceQuestion):
         named = dict(zip(question.criteria, probabilities, strict=True))
         likeliest = max(named, key=lambda name: named[name])
         confidence = choice_confidence(probabilities)
-        return ChoiceAnswer(choice=likeliest, probabilities=named, confidence=confidence, **more)
+        return ChoiceAnswer(choice=likeliest, probabilities=named, confidence=confidence, x_readout=readout)
     levels = {str(level): content for level, content in enumerate(question.criteria)}
     return ScoreAnswer(
         score=sum(level * probability for level, probability in enumerate(probabilities)),
         legend=levels,
         probabilities=dict(zip(levels, probabilities, strict=True)),
         confidence=score_confidence(probabilities),
-        **more,
+        x_readout=readout,
     )

@@ -95,33 +95,35 @@ class SystemOneRequest(BaseModel):
     assets: Annotated[None, BeforeValidator(_no_assets)] = Field(default=None, description="Images; there can be none.")
 
 
-class _Answer(BaseModel):
-    """What every answer tells beside the contract's own fields."""
+class AnswerReadout(BaseModel):
+    """Where the probabilities of an answer come from."""
 
-    x_option_mass: float = Field(description="Share of the model's next-token distribution that fell on the options.")
-    x_option_logits: list[float] = Field(description="Of a noul's false and true, of names or levels as sent.")
-    x_temperature: float = Field(description="What the logits were divided by; 1 without a calibration.")
-    x_prompt_profile: str = Field(description="How the question was written for the model.")
-    x_prompt_sha256: str = Field(description="SHA-256 of the prompt.")
+    option_mass: float = Field(description="Share of the model's next-token distribution that fell on the options.")
+    option_logits: list[float] = Field(description="Of no and yes, or of the names or levels as sent.")
+    temperature: float = Field(description="What the logits were divided by; 1 without a calibration.")
+    prompt_profile: str = Field(description="How the question was written for the model.")
+    prompt_sha256: str = Field(description="SHA-256 of the prompt.")
 
 
-class NoulAnswer(_Answer):
+class NoulAnswer(BaseModel):
     """The probability of yes."""
 
     type: Literal["noul"] = "noul"
     noul: float = Field(ge=0, le=1)
+    x_readout: AnswerReadout
 
 
-class ChoiceAnswer(_Answer):
+class ChoiceAnswer(BaseModel):
     """The likeliest name, and how likely each is."""
 
     type: Literal["choice"] = "choice"
     choice: str
     probabilities: dict[str, float]
     confidence: float = Field(ge=0, le=1, description="(n · max − 1) / (n − 1): 0 when all are equally likely.")
+    x_readout: AnswerReadout
 
 
-class ScoreAnswer(_Answer):
+class ScoreAnswer(BaseModel):
     """The expected level, and how likely each is."""
 
     type: Literal["score"] = "score"
@@ -129,6 +131,7 @@ class ScoreAnswer(_Answer):
     legend: dict[str, Content] = Field(description="The levels as sent, under their numbers.")
     probabilities: dict[str, float] = Field(description="Of each level, under its number.")
     confidence: float = Field(ge=0, le=1, description="max(0, 1 − Σ p(i) |i − mode| / D): 0 when spread out.")
+    x_readout: AnswerReadout
 
 
 class Usage(BaseModel):
