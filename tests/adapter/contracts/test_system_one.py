@@ -260,6 +260,10 @@ def test_another_model_is_not_answered_for(name: str) -> None:
             [(["body", "questions", "q", "choice", "criteria"], "allows at most 255, got 256")],
         ),
         (
+            body({"q": noul(criteria=dict.fromkeys(map(str, range(256))))}),
+            [(["body", "questions", "q", "noul", "criteria"], "allows at most 255, got 256")],
+        ),
+        (
             body({"q": choice(None)}),
             [(["body", "questions", "q", "choice", "criteria"], "must be an object, got null")],
         ),
