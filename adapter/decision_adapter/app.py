@@ -2,17 +2,20 @@
 
 import logging
 import time
+import uuid
+from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import connection, errors, json_body, metrics
-from decision_adapter.contracts import semif
+from decision_adapter import authorization, connection, errors, json_body, metrics
+from decision_adapter.contracts import semif, system_one
 from decision_adapter.contracts.contract import Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
     InvalidRequestError,
+    Problem,
     RequestError,
     ScoringError,
     TooLargeError,
@@ -23,10 +26,17 @@ from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping, GET /metadata, GET /metrics and POST /invocations"
+ROUTES = (
+    "there are GET /ping, GET /metadata, GET /metrics and POST /invocations; and of System One, POST /v1/systemone and "
+    "GET /v1/models"
+)
 
-QUIET = ("/ping", "/metrics")
-"""Paths that are asked several times a minute: logged at debug level, and not counted."""
+REQUEST_ID = "x-typesafe-request-id"
+"""The header that names a request; System One's name for it, whose clients look there."""
+
+WATCHING = ("/ping", "/metrics")
+"""Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
+not counted."""
 
 Answer = tuple[Response, int]
 
@@ -36,7 +46,13 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     app = Flask("decision_adapter")
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
-    contracts = [semif.contract(settings.max_shared_decisions)]
+    def served() -> Any:
+        """The identity of the model that answers."""
+        return loading.scorer().metadata()["model"]
+
+    systemone = system_one.contract(settings.max_shared_decisions, served)
+    contracts = [semif.contract(settings.max_shared_decisions), systemone]
+    contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone}
 
     def decide(body: dict[str, object], contract: Contract) -> Answer:
         g.contract = contract  # which tells errors, too
@@ -62,8 +78,23 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
         body = json_body.parse(_read_body(request, settings.max_body_bytes))
         return decide(body, contract_of(body, contracts))
 
+    @app.post("/v1/systemone")
+    def ask_system_one() -> Answer:
+        return decide(json_body.parse(_read_body(request, settings.max_body_bytes)), systemone)
+
+    @app.get("/v1/models")
+    def models() -> Answer:
+        return jsonify(system_one.models(served())), 200
+
     _answer_errors(app)
     _record_requests(app)
+
+    @app.before_request
+    def admit() -> None:
+        g.contract = contract_of_path.get(request.path)
+        if settings.api_key is not None and request.path not in WATCHING:
+            authorization.check(request.headers.get("Authorization"), settings.api_key)
+
     return app
 
 
@@ -83,7 +114,7 @@ def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
         declared_bytes = incoming.content_length or 0
         body: bytes = b"" if declared_bytes > max_body_bytes else incoming.stream.read(max_body_bytes + 1)
     except (OSError, ParseException) as error:
-        raise InvalidRequestError(f"body: cannot be read: {error}") from error
+        raise InvalidRequestError(Problem((), f"cannot be read: {error}")) from error
     size = max(declared_bytes, len(body))
     if size > max_body_bytes:
         raise TooLargeError(f"body: {size} bytes, at most {max_body_bytes} (SEMIF_MAX_BODY_BYTES); shorten the state")
@@ -93,14 +124,17 @@ def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
 def _answer_errors(app: Flask) -> None:
     """Turn every exception into a JSON answer; ``errors`` says which status."""
 
+    def tell(error: RequestError) -> tuple[Response, int, dict[str, str]]:
+        contract: Contract | None = g.get("contract")
+        body, status, headers = (contract.refuse if contract else errors.answer)(error)
+        return jsonify(body), status, headers
+
     @app.errorhandler(RequestError)
     def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         g.outcome = type(error).__name__
         if isinstance(error, ScoringError):
             log.error("scoring failed: %s", error, exc_info=error)
-        contract: Contract | None = g.get("contract")
-        body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, headers
+        return tell(error)
 
     @app.errorhandler(HTTPException)
     def not_ours(error: HTTPException) -> Answer:
@@ -111,23 +145,23 @@ def _answer_errors(app: Flask) -> None:
         return answer, error.code or 500
 
     @app.errorhandler(Exception)
-    def fail(error: Exception) -> Answer:
+    def fail(error: Exception) -> tuple[Response, int, dict[str, str]]:
         g.outcome = type(error).__name__
         log.error("scoring failed: %s", error, exc_info=error)
-        return jsonify(error="scoring failed"), 500
+        return tell(ScoringError(str(error)))
 
 
 def _record_requests(app: Flask) -> None:
-    """Count each request by its outcome, and log one line with that and the seconds it took."""
+    """Name each request, count it by its outcome, and log one line with that and the seconds it took."""
 
     @app.before_request
     def start() -> None:
-        g.started = time.perf_counter()
+        g.started, g.request_id = time.perf_counter(), f"req_{uuid.uuid4().hex}"
 
     @app.after_request
     def finish(response: Response) -> Response:
         seconds, outcome = time.perf_counter() - g.started, g.get("outcome", "ok")
-        quiet = request.path in QUIET
+        quiet = request.path in WATCHING
         if not quiet:
             metrics.REQUESTS.labels(outcome).inc()
             metrics.LATENCY.observe(seconds)
@@ -137,6 +171,8 @@ def _record_requests(app: Flask) -> None:
             "status": response.status_code,
             "outcome": outcome,
             "seconds": round(seconds, 6),
+            "request_id": g.request_id,
         }
+        response.headers[REQUEST_ID] = g.request_id
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

@@ -10,6 +10,8 @@
     │   └── ModelError                the model or its context cannot be created, or cannot answer in letters
     └── RequestError                  answered with a JSON body; the container goes on
         ├── InvalidRequestError       400  the caller must change the request
+        ├── UnknownModelError         400  the request names a model that is not served here
+        ├── AuthenticationError       401  the key is missing or wrong
         ├── TooLargeError             413  a limit is passed; the message names the limit and its setting
         ├── UnsupportedContentError   415  the body is not declared as JSON
         ├── BusyError                 503  retryable: all places are taken
@@ -19,8 +21,11 @@
         ├── ClientGoneError           499  the caller hung up before its turn; nobody reads this answer
         └── ScoringError              500  the caller reads "scoring failed", the log has the reason
 
-Only these become answers below 500; any other exception is a 500 with a log line and no internals.
+Only these become answers below 500; any other exception is a 500 with a log line and no internals. A contract may tell
+an error with another status than the one here, which is SemIf's.
 """
+
+from dataclasses import dataclass
 
 
 class AdapterError(Exception):
@@ -64,8 +69,51 @@ class RequestError(AdapterError):
     """A request that is answered with an error; the message is what the caller reads."""
 
 
+Place = tuple[str | int, ...]
+"""The keys and indexes that lead to a value in a body; empty for the body itself."""
+
+MAX_PATH_LENGTH = 100
+"""Characters of a field's path in a message."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a body."""
+
+    place: Place
+    sentence: str
+    """What is allowed and what was sent."""
+    kind: str = "value_error"
+    """A word for programs; pydantic's, where pydantic found it."""
+
+    def __str__(self) -> str:
+        """As in ``decision.options[0].id: must be a string, got number``."""
+        parts = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in self.place)
+        path = "".join(parts).removeprefix(".") or "body"
+        return f"{path if len(path) <= MAX_PATH_LENGTH else path[:MAX_PATH_LENGTH] + '…'}: {self.sentence}"
+
+
+def printable(text: str, length: int = 40) -> str:
+    """``text``, cut to ``length`` characters and safe to send back: a key may itself be what is wrong."""
+    return text[:length].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class InvalidRequestError(RequestError):
-    """The body breaks the contract; the message starts with the path of the field."""
+    """The body breaks the contract, in one or more places; the message tells the first three."""
+
+    def __init__(self, *problems: Problem | str) -> None:
+        """Tell ``problems``; a string is about no one place, or names it itself."""
+        self.problems = problems
+        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
+        super().__init__("; ".join(map(str, problems[:3])) + more)
+
+
+class UnknownModelError(RequestError):
+    """The request names a model that is not served here; the message names those that are."""
+
+
+class AuthenticationError(RequestError):
+    """The request does not carry the key."""
 
 
 class TooLargeError(RequestError):
@@ -102,6 +150,8 @@ class ScoringError(RequestError):
 
 STATUS: dict[type[RequestError], int] = {
     InvalidRequestError: 400,
+    UnknownModelError: 400,
+    AuthenticationError: 401,
     TooLargeError: 413,
     UnsupportedContentError: 415,
     BusyError: 503,
@@ -122,16 +172,25 @@ Short on purpose: clients' SDKs give up at once when they are told to wait long.
 
 
 def answer(error: RequestError) -> tuple[dict[str, object], int, dict[str, str]]:
-    """Body, HTTP status and headers for ``error``.
+    """Body, HTTP status and headers for ``error``, as SemIf's contract tells it.
 
     A status of the server's (5xx) says whether the same request can succeed later; a 500 says nothing about the inside.
     """
-    kind = type(error)
-    status = STATUS[kind]
-    if status == 500:
-        return {"error": "scoring failed"}, status, {}
-    if status < 500:
-        return {"error": str(error)}, status, {}
-    wait_seconds = RETRY_AFTER_SECONDS.get(kind)
-    headers = {} if wait_seconds is None else {"Retry-After": str(wait_seconds)}
-    return {"error": str(error), "retryable": wait_seconds is not None}, status, headers
+    status = STATUS[type(error)]
+    body: dict[str, object] = {"error": message(error)}
+    if status > 500:
+        body["retryable"] = type(error) in RETRY_AFTER_SECONDS
+    return body, status, headers(error)
+
+
+def message(error: RequestError) -> str:
+    """What the caller reads: nothing about the inside."""
+    return "scoring failed" if STATUS[type(error)] == 500 else str(error)
+
+
+def headers(error: RequestError) -> dict[str, str]:
+    """What belongs to the status of ``error``, whatever the contract: when to come again, or how to show a key."""
+    wait_seconds = RETRY_AFTER_SECONDS.get(type(error))
+    if wait_seconds is not None:
+        return {"Retry-After": str(wait_seconds)}
+    return {"WWW-Authenticate": "Bearer"} if isinstance(error, AuthenticationError) else {}

@@ -31,6 +31,8 @@ class Scores:
 
     results: list[dict[str, object]]
     timing: dict[str, object]
+    tokens: int = 0
+    """Tokens that the request may take, the state counted once for each layout."""
 
 
 class Scorer(Protocol):
@@ -96,7 +98,7 @@ class EngineScorer:
         """Scores of ``decisions``, which share a state. Any thread."""
         started = time.perf_counter()
         readings = self._readings(decisions)
-        self._check_limits(readings)
+        tokens = self._check_limits(readings)
         encoded = time.perf_counter()
         evaluated = self._admission.run(
             lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)), started, still_wanted
@@ -114,6 +116,7 @@ class EngineScorer:
                 "suffix_forward_seconds": sum(evaluation.suffix_seconds for evaluation in evaluations),
                 "total_seconds": time.perf_counter() - started,
             },
+            tokens,
         )
 
     def metadata(self) -> dict[str, object]:
@@ -145,8 +148,8 @@ class EngineScorer:
     def _temperature(self, decision: Decision) -> float:
         return self._calibration.of(decision.type, len(decision.options)) if self._calibration else 1.0
 
-    def _check_limits(self, readings: Sequence[Reading]) -> None:
-        """Refuse what is too much to decode.
+    def _check_limits(self, readings: Sequence[Reading]) -> int:
+        """Tokens that may be decoded for ``readings``, once they are known not to be too many.
 
         Raises:
             TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
@@ -166,6 +169,7 @@ class EngineScorer:
                 "decisions at a time, or ask for a cheaper readout"
             )
         self._pace.check(tokens)
+        return tokens
 
     def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> None:
         """Take note of the tokens that were decoded and of those that were not."""

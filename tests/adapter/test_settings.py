@@ -31,6 +31,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         lib_dir=BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None,
         prompt_profile=None,
         calibration_path=None,
+        api_key=None,
     )
 
 
@@ -74,28 +75,24 @@ def test_a_calibration_that_is_not_there_is_a_problem() -> None:
         Settings.from_environment({"SEMIF_CALIBRATION_PATH": "/nowhere"})
 
 
+@pytest.mark.parametrize(("text", "key"), [("", None), ("k-123", "k-123"), (" k-123\n", "k-123"), ("~!", "~!")])
+def test_a_key_is_taken_without_the_spaces_around_it(text: str, key: str | None) -> None:
+    assert Settings.from_environment({"SEMIF_API_KEY": text}).api_key == key
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "two words", "tab\tin", "clé", "zero\x00"])
+def test_a_key_that_no_header_can_carry_is_a_problem_and_not_shown(text: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_environment({"SEMIF_API_KEY": text})
+    assert raised.value.problems == [
+        "SEMIF_API_KEY (not shown): must be printable ASCII characters without spaces, or left out"
+    ]
+
+
+def test_a_key_is_not_shown() -> None:
+    assert "k-123" not in repr(Settings.from_environment({"SEMIF_API_KEY": "k-123"}))
+
+
 def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:
     settings = Settings.from_environment({"SEMIF_MODEL_DIR": str(tmp_path)})
     assert settings.tokenizer_source == tmp_path / "tokenizer"
-
-
-def test_settings_go_to_another_process_by_its_environment(tmp_path: Path) -> None:
-    # given settings that differ from every default
-    given = {
-        "SEMIF_MODEL_DIR": str(tmp_path),
-        "SEMIF_GGUF_PATH": str(tmp_path),
-        "SEMIF_TOKENIZER_SOURCE": str(tmp_path),
-        "SEMIF_TOKENIZER_REVISION": "1" * 40,
-        "SEMIF_THREADS": "3",
-        "SEMIF_N_GPU_LAYERS": "-1",
-        "SEMIF_MAX_TOKENS": "512",
-        "SEMIF_CACHE_TOKENS": "0",
-        "SEMIF_ALLOW_AMX": "1",
-        "SEMIF_PORT": "8090",
-        "SEMIF_LLAMA_CPP_LIB_DIR": str(tmp_path),
-        "SEMIF_CALIBRATION_PATH": str(tmp_path),
-    }
-    settings = Settings.from_environment(given)
-    # then
-    assert Settings.from_environment(settings.environment()) == settings
-    assert Settings.from_environment(Settings.from_environment({}).environment()) == Settings.from_environment({})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from decision_adapter.contracts.contract import Contract
-from decision_adapter.errors import InvalidRequestError
+from decision_adapter.errors import InvalidRequestError, Problem
 
 
 def contract_of(body: dict[str, object], contracts: Sequence[Contract]) -> Contract:
@@ -18,6 +18,6 @@ def contract_of(body: dict[str, object], contracts: Sequence[Contract]) -> Contr
         return fitting[0]
     if not fitting:
         known = "; ".join(f"{' or '.join(map(repr, c.own_fields))} ({c.name})" for c in contracts)
-        raise InvalidRequestError(f"body: has none of the fields by which a contract is known: {known}")
+        raise InvalidRequestError(Problem((), f"has none of the fields by which a contract is known: {known}"))
     clash = " and ".join(f"{', '.join(map(repr, found[c]))} ({c.name})" for c in fitting)
-    raise InvalidRequestError(f"body: {clash} belong to different contracts; send the fields of one")
+    raise InvalidRequestError(Problem((), f"{clash} belong to different contracts; send the fields of one"))
