@@ -8,8 +8,8 @@ from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from decision_adapter import connection, errors, json_body, metrics
-from decision_adapter.contracts import semif
-from decision_adapter.contracts.contract import Contract
+from decision_adapter.contracts import json_lines, openai_decisions, semif
+from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
     InvalidRequestError,
@@ -20,11 +20,12 @@ from decision_adapter.errors import (
     UnsupportedContentError,
 )
 from decision_adapter.loading import BackgroundLoad
+from decision_adapter.scorer import Scores
 from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping, GET /metadata, GET /metrics and POST /invocations"
+ROUTES = "there are GET /ping, GET /metadata, GET /metrics, POST /invocations and POST /v1/decisions"
 
 QUIET = ("/ping", "/metrics")
 """Paths that are asked several times a minute: logged at debug level, and not counted."""
@@ -37,14 +38,24 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     app = Flask("decision_adapter")
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
-    contracts = [semif.contract(settings.max_shared_decisions)]
+    contracts = [semif.contract(settings.max_shared_decisions), openai_decisions.CONTRACT]
+
+    def score(asked: Asked, started: float) -> Scores:
+        environ = request.environ
+        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), started)
 
     def decide(body: dict[str, object], contract: Contract) -> Answer:
         g.contract = contract  # which tells errors, too
         asked = contract.ask(body)
-        environ = request.environ
-        scores = loading.scorer().score(asked.decisions, lambda: connection.is_open(environ))
-        return jsonify(asked.answer(scores)), 200
+        return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
+
+    def decide_lines(body: bytes) -> Answer:
+        started = time.perf_counter()
+        deadline = started + settings.deadline_seconds
+        lines = json_lines.answer(
+            body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
+        )
+        return Response(lines, content_type=json_lines.CONTENT_TYPE), 200
 
     @app.get("/ping")
     def ping() -> Answer:
@@ -60,25 +71,43 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
     @app.post("/invocations")
     def invocations() -> Answer:
-        body = json_body.parse(_read_body(request, settings.max_body_bytes))
+        if request.mimetype in json_lines.CONTENT_TYPES:
+            return decide_lines(_read_body(request, settings.max_body_bytes))
+        body = json_body.parse(_read_json(request, settings.max_body_bytes))
         return decide(body, contract_of(body, contracts))
+
+    @app.post("/v1/decisions")
+    def openai() -> Answer:
+        g.contract = openai_decisions.CONTRACT
+        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), openai_decisions.CONTRACT)
 
     _answer_errors(app)
     _record_requests(app)
     return app
 
 
-def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
+def _read_json(incoming: Request, max_body_bytes: int) -> bytes:
     """The body, once its declared type is JSON.
 
     Raises:
-        InvalidRequestError: it ends early or its chunks are malformed.
         UnsupportedContentError: it is declared as something else, or not at all.
-        TooLargeError: it has more than ``max_body_bytes``.
+        RequestError: it cannot be read.
     """
     if not incoming.is_json:
         declared = incoming.headers.get("Content-Type", "nothing")[:80]
-        raise UnsupportedContentError(f"Content-Type: must be application/json, got {declared}")
+        raise UnsupportedContentError(
+            f"Content-Type: must be application/json, or {json_lines.CONTENT_TYPE} on /invocations, got {declared}"
+        )
+    return _read_body(incoming, max_body_bytes)
+
+
+def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
+    """The body, whatever its type.
+
+    Raises:
+        InvalidRequestError: it ends early or its chunks are malformed.
+        TooLargeError: it has more than ``max_body_bytes``.
+    """
     try:
         # A body sent in chunks declares no length, so what counts is what comes; one byte more than allowed is enough.
         declared_bytes = incoming.content_length or 0
