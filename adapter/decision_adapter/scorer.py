@@ -32,7 +32,7 @@ class Usage:
     input_tokens: int = 0
     """What the model read: the state once for each layout, and every question with its options."""
     cached_tokens: int = 0
-    """Those of them that were found in memory, not decoded."""
+    """Those of the state that were in memory before, and not decoded."""
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,11 @@ class EngineScorer:
         suffixes = [
             reading.tokens(found, suffixes_only=True) for reading, found in zip(readings, evaluated, strict=True)
         ]
-        read = _state_tokens(readings) + sum(suffixes)
-        # What lies between the last cut of a state and its end is decoded with each question, so it can come to more.
-        return Usage(read, max(0, read - (tokens - reused)))
+        kept: dict[str, int] = {}  # by layout: what the first to read the state found
+        for reading, found in zip(readings, evaluated, strict=True):
+            prefix = len(reading.prompts[0].segments.prefix)
+            kept.setdefault(reading.layout.name, min(prefix, found.prompts[0].reused_tokens))
+        return Usage(_state_tokens(readings) + sum(suffixes), sum(kept.values()))
 
     def _result(self, reading: Reading, evaluated: Evaluated) -> dict[str, object]:
         started = time.perf_counter()

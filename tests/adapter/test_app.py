@@ -31,8 +31,10 @@ def result(decision: Decision) -> dict[str, object]:
         "id": decision.id,
         "probabilities": [1 / len(decision.options)] * len(decision.options),
         "allowed_token_mass": 1.0,
+        "option_logits": [0.0] * len(decision.options),
+        "temperature": 1.0,
+        "prompt_version": "p",
         "prompt_sha256": "00",
-        "probability_status": "none",
         "model": {"gguf": {"file": "m.gguf"}},
     }
 

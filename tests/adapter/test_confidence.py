@@ -2,7 +2,7 @@
 
 import pytest
 
-from decision_adapter import confidence
+from decision_adapter.confidence import choice_confidence, score_confidence
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from decision_adapter import confidence
     ],
 )
 def test_a_choice_is_as_sure_as_its_likeliest_option(probabilities: list[float], expected: float) -> None:
-    assert confidence.of_choice(probabilities) == pytest.approx(expected)
+    assert choice_confidence(probabilities) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ def test_a_choice_is_as_sure_as_its_likeliest_option(probabilities: list[float],
     ],
 )
 def test_a_score_is_as_sure_as_its_levels_are_close_together(probabilities: list[float], expected: float) -> None:
-    assert confidence.of_score(probabilities) == pytest.approx(expected)
+    assert score_confidence(probabilities) == pytest.approx(expected)

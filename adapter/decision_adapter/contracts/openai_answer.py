@@ -13,7 +13,10 @@ class Answer(BaseModel):
     """What all answers have in common."""
 
     name: str | None = Field(description="Of the question, null when it has none.")
-    x_allowed_token_mass: float = Field(description="Share of the model's whole distribution that fell on the options.")
+    x_option_mass: float = Field(description="Share of the model's whole distribution that fell on the options.")
+    x_option_logits: list[float] = Field(description="The model's own logits; a predicate's are of no and yes.")
+    x_temperature: float = Field(description="Of the calibration, 1 without one.")
+    x_prompt_profile: str = Field(description="How the decision was written for the model.")
     x_prompt_sha256: str = Field(description="SHA-256, in hex, of the prompt that the model read.")
 
 
@@ -60,7 +63,7 @@ class ScoreAnswer(Answer):
 class InputTokensDetails(BaseModel):
     """Where the tokens came from."""
 
-    cached_tokens: int = Field(description="Found in memory, not decoded.")
+    cached_tokens: int = Field(description="Of the input, in memory before and not decoded.")
     cache_write_tokens: int = Field(default=0, description="Not counted here: always 0.")
 
 
@@ -83,11 +86,11 @@ class TokenUsage(BaseModel):
 class DecisionResponse(BaseModel):
     """The answers, in the order of the questions. There are no refusals: this model can only weigh options."""
 
-    model: str = Field(description="The GGUF file that answered.")
+    model: str = Field(description="Name of the model that answered: its GGUF file.")
     answers: list[Annotated[PredicateAnswer | ChoiceAnswer | ScoreAnswer, Field(discriminator="type")]]
     usage: TokenUsage
-    x_model: dict[str, object] = Field(description="Identity of the model, the library and the devices.")
-    x_probability_status: str = Field(description="Whether the probabilities are calibrated, and by what.")
+    x_model: dict[str, object] = Field(description="Identity of the model, the library, the devices, the calibration.")
+    x_timing: dict[str, object] = Field(description="Where the time went.")
 
 
 class ErrorDetail(BaseModel):

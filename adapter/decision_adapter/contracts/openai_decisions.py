@@ -4,7 +4,8 @@ How decisions are made of a request, for a model that reads evidence, a criterio
 
     state     `input` as it is when it is a text; else an array of its messages, calls and outputs (`_evidence`)
     question  `instructions`; several parts stand on a line each
-    options   a predicate's are yes and no; of choices and levels, `value: description` or the value alone
+    options   a predicate's are no and yes, as System One's noul; of choices and levels, `value: description`, or the
+              value alone
 """
 
 import json
@@ -13,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from decision_adapter import confidence, errors
+from decision_adapter import errors
+from decision_adapter.confidence import choice_confidence, score_confidence
 from decision_adapter.contracts import openai_answer as answers
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
 from decision_adapter.contracts.openai_request import (
@@ -31,15 +33,12 @@ from decision_adapter.contracts.openai_request import (
     Predicate,
     Score,
 )
-from decision_adapter.decision import Decision, JsonState, Option
+from decision_adapter.decision import Decision, DecisionType, JsonState, Option
 from decision_adapter.errors import DeadlineError, InvalidRequestError, Problem, RequestError
 from decision_adapter.scorer import Scores
 from decision_adapter.validation import validate
 
 OWN_FIELDS = ("input",)
-
-PREDICATE_OPTIONS = ("Yes, this is true.", "No, this is not true.")
-"""They fit a statement as well as a question."""
 
 Part = InputText | InputJson | OutputText | OutputRefusal
 Item = Message | FunctionCall | FunctionCallOutput | CustomToolCall | CustomToolCallOutput
@@ -94,19 +93,20 @@ def _contents(content: str | Sequence[Part]) -> list[object]:
 
 
 def _decision(question: Question, state: JsonState, path: str) -> Decision:
-    if isinstance(question, Predicate):
-        return _about(question, state, path, PREDICATE_OPTIONS).model_copy(update={"type": "noul"})
-    if isinstance(question, Choice):
-        return _about(question, state, path, [_shown(_text(one.value), one.description) for one in question.choices])
-    levels = [_shown(level.label, level.description) for level in question.levels]
-    return _about(question, state, path, levels).model_copy(update={"type": "score"})
-
-
-def _about(question: Question, state: JsonState, path: str, texts: Sequence[str]) -> Decision:
     asked = "\n".join(_text(content) for content in _contents(question.instructions))
-    # The id is the description, since some prompt profiles show both; they show it once when they are the same.
-    options = [Option(id=text, description=text) for text in texts]
-    return Decision(id=path, state=state, question=asked, options=options)
+    options, decision_type = _options(question)
+    return Decision(id=path, state=state, question=asked, options=options, type=decision_type)
+
+
+def _options(question: Question) -> tuple[list[Option], DecisionType]:
+    """The options as the model reads them. Some prompt profiles show ids, too, but not where id and text are one."""
+    if isinstance(question, Predicate):
+        return [Option(id=text, description=text) for text in ("no", "yes")], "noul"
+    if isinstance(question, Choice):
+        texts = [_shown(_text(choice.value), choice.description) for choice in question.choices]
+        return [Option(id=text, description=text) for text in texts], "choice"
+    texts = [_shown(level.label, level.description) for level in question.levels]
+    return [Option(id=str(index), description=text) for index, text in enumerate(texts)], "score"
 
 
 def _text(value: object) -> str:
@@ -123,7 +123,7 @@ def _response(questions: Sequence[Question], scores: Scores) -> dict[str, object
     usage = scores.usage
     identity = results[0]["model"]
     return answers.DecisionResponse(
-        model=identity["gguf"]["file"],
+        model=identity["gguf"]["file"].removesuffix(".gguf"),
         answers=[_answer(question, result) for question, result in zip(questions, results, strict=True)],
         usage=answers.TokenUsage(
             input_tokens=usage.input_tokens,
@@ -131,7 +131,7 @@ def _response(questions: Sequence[Question], scores: Scores) -> dict[str, object
             total_tokens=usage.input_tokens,
         ),
         x_model=identity,
-        x_probability_status=results[0]["probability_status"],
+        x_timing=scores.timing,
     ).model_dump(mode="json")
 
 
@@ -141,11 +141,14 @@ def _answer(
     probabilities: list[float] = result["probabilities"]
     shared = {
         "name": question.name,
-        "x_allowed_token_mass": result["allowed_token_mass"],
+        "x_option_mass": result["allowed_token_mass"],
+        "x_option_logits": result["option_logits"],
+        "x_temperature": result["temperature"],
+        "x_prompt_profile": result["prompt_version"],
         "x_prompt_sha256": result["prompt_sha256"],
     }
     if isinstance(question, Predicate):
-        return answers.PredicateAnswer(**shared, probability=probabilities[0])
+        return answers.PredicateAnswer(**shared, probability=probabilities[1])
     if isinstance(question, Choice):
         values = [choice.value for choice in question.choices]
         return answers.ChoiceAnswer(
@@ -155,7 +158,7 @@ def _answer(
                 answers.ChoiceProbability(value=value, probability=probability)
                 for value, probability in zip(values, probabilities, strict=True)
             ],
-            confidence=confidence.of_choice(probabilities),
+            confidence=choice_confidence(probabilities),
         )
     return answers.ScoreAnswer(
         **shared,
@@ -164,7 +167,7 @@ def _answer(
             answers.ScoreProbability(value=index, label=level.label, probability=probability)
             for index, (level, probability) in enumerate(zip(question.levels, probabilities, strict=True))
         ],
-        confidence=confidence.of_score(probabilities),
+        confidence=score_confidence(probabilities),
     )
 
 

@@ -43,7 +43,8 @@ class Scripted:
         self.seen.append(name)
         if self.script.get(name):
             raise self.script[name].pop(0)
-        fields = {"probabilities": [0.5, 0.5], "allowed_token_mass": 1.0, "prompt_sha256": "", "probability_status": ""}
+        fields = {"probabilities": [0.5, 0.5], "allowed_token_mass": 1.0, "option_logits": [], "temperature": 1.0}
+        fields |= {"prompt_sha256": "", "prompt_version": ""}
         return Scores([{"id": name, "model": {"gguf": {"file": "m.gguf"}}, **fields}], {})
 
 

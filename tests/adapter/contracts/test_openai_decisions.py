@@ -48,8 +48,8 @@ def message(request: dict[str, object]) -> str:
 
 def result(*probabilities: float) -> dict[str, object]:
     identity = {"gguf": {"file": "m.gguf", "sha256": "00"}, "threads": 1}
-    fields = {"allowed_token_mass": 0.5, "prompt_sha256": "ab", "probability_status": "uncalibrated", "model": identity}
-    return {"probabilities": list(probabilities), **fields}
+    fields = {"allowed_token_mass": 0.5, "option_logits": [1.0], "temperature": 2.0, "prompt_version": "p"}
+    return {"probabilities": list(probabilities), **fields, "prompt_sha256": "ab", "model": identity}
 
 
 def test_each_question_becomes_a_decision_about_the_input() -> None:
@@ -61,14 +61,14 @@ def test_each_question_becomes_a_decision_about_the_input() -> None:
         "How severe is it?",
     ]
     assert [one.type for one in (predicate, choice, score)] == ["noul", "choice", "score"]
-    assert shown(predicate) == ["Yes, this is true.", "No, this is not true."]
+    assert shown(predicate) == ["no", "yes"]
     assert shown(choice) == ["account: Passwords.", "billing"]
     assert shown(score) == ["low", "medium: Some wait.", "high"]
 
 
 def test_an_option_reads_the_same_where_a_prompt_profile_shows_its_id_too() -> None:
-    [choice] = decisions(body(CHOICE))
-    assert [option.id for option in choice.options] == shown(choice)
+    for decision in decisions(body(PREDICATE, CHOICE)):
+        assert [option.id for option in decision.options] == shown(decision)
 
 
 def test_messages_calls_and_outputs_become_the_state() -> None:
@@ -153,13 +153,16 @@ def test_a_body_of_nothing_but_mistakes_does_not_become_as_many_errors() -> None
 def test_answers_are_those_of_the_formulas_in_the_order_of_the_questions() -> None:
     # given
     asked = ask(body(PREDICATE, CHOICE, SCORE))
-    scores = Scores([result(0.9, 0.1), result(0.25, 0.75), result(0.1, 0.3, 0.6)], {}, Usage(120, 40))
+    scores = Scores(
+        [result(0.1, 0.9), result(0.25, 0.75), result(0.1, 0.3, 0.6)], {"total_seconds": 0.5}, Usage(120, 40)
+    )
     # when
     answer = asked.answer(scores)
     # then
-    extra = {"x_allowed_token_mass": 0.5, "x_prompt_sha256": "ab"}
+    extra = {"x_option_mass": 0.5, "x_option_logits": [1.0], "x_temperature": 2.0}
+    extra |= {"x_prompt_profile": "p", "x_prompt_sha256": "ab"}
     assert answer == {
-        "model": "m.gguf",
+        "model": "m",
         "answers": [
             {"type": "predicate", "name": None, "probability": 0.9} | extra,
             {
@@ -194,7 +197,7 @@ def test_answers_are_those_of_the_formulas_in_the_order_of_the_questions() -> No
             "total_tokens": 120,
         },
         "x_model": {"gguf": {"file": "m.gguf", "sha256": "00"}, "threads": 1},
-        "x_probability_status": "uncalibrated",
+        "x_timing": {"total_seconds": 0.5},
     }
 
 
