@@ -313,3 +313,25 @@ def test_no_json_is_a_failure_of_ours(client: FlaskClient, body: Any) -> None:
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_are_a_failure_of_ours(client: FlaskClient, body: bytes) -> None:
     assert client.post("/invocations", data=body, content_type="application/json").status_code == 400
+
+
+@given(
+    body=strategies.lists(BODIES | OPENAI_BODIES | JSON).map(lambda bodies: "\n".join(map(json.dumps, bodies)).encode())
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_any_json_get_a_line_each(client: FlaskClient, body: bytes) -> None:
+    response = client.post("/invocations", data=body, content_type="application/jsonlines")
+    if len(body) > 4096:
+        assert response.status_code == 413
+    else:
+        assert response.status_code == 200
+        assert len(response.get_data().splitlines()) == len(body.splitlines())
+
+
+@given(body=strategies.binary(max_size=64))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_any_bytes_get_a_line_each(client: FlaskClient, body: bytes) -> None:
+    response = client.post("/invocations", data=body, content_type="application/jsonlines")
+    assert response.status_code == 200
+    records = [line for line in body.split(b"\n") if line.strip()]
+    assert len(response.get_data().splitlines()) == len(records)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from decision_adapter.settings import Settings
+from tests.adapter.answers import parts_of
 
 REQUESTS = Path(__file__).parents[1] / "requests"
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
@@ -21,17 +22,6 @@ OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No
 
 def corpus(kind: str) -> list[Any]:
     return [pytest.param(path, id=path.stem) for path in sorted((REQUESTS / kind).glob("*.json"))]
-
-
-def parts_of(answer: Any, expected: Any) -> Any:
-    """``answer`` reduced to the fields that ``expected`` speaks of, numbers rounded to as many digits."""
-    if isinstance(expected, dict):
-        return {name: parts_of(answer[name], value) for name, value in expected.items()}
-    if isinstance(expected, list):
-        return [parts_of(item, value) for item, value in zip(answer, expected, strict=True)]
-    if isinstance(expected, float):
-        return pytest.approx(expected, abs=5e-4) if answer == pytest.approx(expected, abs=5e-4) else answer
-    return answer
 
 
 @pytest.mark.parametrize("path", corpus("valid"))
