@@ -10,8 +10,8 @@ from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from decision_adapter import authorization, connection, errors, json_body, metrics
-from decision_adapter.contracts import semif, system_one
-from decision_adapter.contracts.contract import Contract
+from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
+from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
     InvalidRequestError,
@@ -22,13 +22,14 @@ from decision_adapter.errors import (
     UnsupportedContentError,
 )
 from decision_adapter.loading import BackgroundLoad
+from decision_adapter.scorer import Scores
 from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
 ROUTES = (
-    "there are GET /ping, GET /metadata, GET /metrics and POST /invocations; and of System One, POST /v1/systemone and "
-    "GET /v1/models"
+    "there are GET /ping, GET /metadata, GET /metrics and POST /invocations; of System One, POST /v1/systemone and "
+    "GET /v1/models; of OpenAI, POST /v1/decisions"
 )
 
 REQUEST_ID = "x-typesafe-request-id"
@@ -50,16 +51,26 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
         """The identity of the model that answers."""
         return loading.scorer().metadata()["model"]
 
-    systemone = system_one.contract(settings.max_shared_decisions, served)
-    contracts = [semif.contract(settings.max_shared_decisions), systemone]
-    contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone}
+    systemone, openai = system_one.contract(served), openai_decisions.CONTRACT
+    contracts = [semif.contract(settings.max_shared_decisions), systemone, openai]
+    contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone, "/v1/decisions": openai}
+
+    def score(asked: Asked, started: float) -> Scores:
+        environ = request.environ
+        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), started)
 
     def decide(body: dict[str, object], contract: Contract) -> Answer:
         g.contract = contract  # which tells errors, too
         asked = contract.ask(body)
-        environ = request.environ
-        scores = loading.scorer().score(asked.decisions, lambda: connection.is_open(environ))
-        return jsonify(asked.answer(scores)), 200
+        return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
+
+    def decide_lines(body: bytes) -> Answer:
+        started = time.perf_counter()
+        deadline = started + settings.deadline_seconds
+        lines = json_lines.answer(
+            body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
+        )
+        return Response(lines, content_type=json_lines.CONTENT_TYPE), 200
 
     @app.get("/ping")
     def ping() -> Answer:
@@ -75,16 +86,22 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
     @app.post("/invocations")
     def invocations() -> Answer:
-        body = json_body.parse(_read_body(request, settings.max_body_bytes))
+        if request.mimetype in json_lines.CONTENT_TYPES:
+            return decide_lines(_read_body(request, settings.max_body_bytes))
+        body = json_body.parse(_read_json(request, settings.max_body_bytes))
         return decide(body, contract_of(body, contracts))
 
     @app.post("/v1/systemone")
     def ask_system_one() -> Answer:
-        return decide(json_body.parse(_read_body(request, settings.max_body_bytes)), systemone)
+        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), systemone)
 
     @app.get("/v1/models")
     def models() -> Answer:
         return jsonify(system_one.models(served())), 200
+
+    @app.post("/v1/decisions")
+    def ask_openai() -> Answer:
+        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), openai)
 
     _answer_errors(app)
     _record_requests(app)
@@ -98,17 +115,28 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     return app
 
 
-def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
+def _read_json(incoming: Request, max_body_bytes: int) -> bytes:
     """The body, once its declared type is JSON.
 
     Raises:
-        InvalidRequestError: it ends early or its chunks are malformed.
         UnsupportedContentError: it is declared as something else, or not at all.
-        TooLargeError: it has more than ``max_body_bytes``.
+        RequestError: it cannot be read.
     """
     if not incoming.is_json:
         declared = incoming.headers.get("Content-Type", "nothing")[:80]
-        raise UnsupportedContentError(f"Content-Type: must be application/json, got {declared}")
+        raise UnsupportedContentError(
+            f"Content-Type: must be application/json, or {json_lines.CONTENT_TYPE} on /invocations, got {declared}"
+        )
+    return _read_body(incoming, max_body_bytes)
+
+
+def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
+    """The body, whatever its type.
+
+    Raises:
+        InvalidRequestError: it ends early or its chunks are malformed.
+        TooLargeError: it has more than ``max_body_bytes``.
+    """
     try:
         # A body sent in chunks declares no length, so what counts is what comes; one byte more than allowed is enough.
         declared_bytes = incoming.content_length or 0

@@ -98,9 +98,9 @@ class Reading:
         more = sum(len(prompt.segments.suffix) + 1 for prompt in self.prompts) * PREAMBLES
         return suffixes + more * self._looks_through
 
-    def tokens(self, evaluated: Evaluated) -> int:
-        """Tokens of all the texts that were evaluated, kept ones included."""
-        lengths = [len(prompt.ids) for prompt in self.prompts]
+    def tokens(self, evaluated: Evaluated, suffixes_only: bool = False) -> int:
+        """Tokens of all the texts that were evaluated, kept ones included; those before the question, too, or not."""
+        lengths = [len(prompt.segments.suffix if suffixes_only else prompt.ids) for prompt in self.prompts]
         looked_through = zip(lengths, evaluated.after, strict=True)
         return sum(lengths) + sum((length + 1) * len(following) for length, following in looked_through)
 

@@ -26,24 +26,37 @@ WARM_UP = Decision(
 
 
 @dataclass(frozen=True)
+class Usage:
+    """Tokens of a request."""
+
+    input_tokens: int = 0
+    """What the model read: the state once for each layout, and every question with its options."""
+    cached_tokens: int = 0
+    """Those of the state that were in memory before, and not decoded."""
+
+
+@dataclass(frozen=True)
 class Scores:
-    """The answer to a request: one result for each decision, in order, and where the time went."""
+    """The answer to a request: one result for each decision, in order, where the time went, and what was read."""
 
     results: list[dict[str, object]]
     timing: dict[str, object]
-    tokens: int = 0
-    """Tokens that the request may take, the state counted once for each layout."""
+    usage: Usage = Usage()
 
 
 class Scorer(Protocol):
     """Anything that can answer decisions."""
 
-    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = ...) -> Scores:
+    def score(
+        self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = ..., started: float | None = None
+    ) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread.
 
         Args:
             decisions: at least one.
             still_wanted: asked right before they are scored; when it says no, they are not.
+            started: when the request began, by ``time.perf_counter``, if that was before this call: the deadline
+                counts from there.
 
         Raises:
             RequestError: too many options or tokens, busy, too late, or a failure of the engine.
@@ -94,16 +107,23 @@ class EngineScorer:
         self._pace = Pace(deadline_seconds)
         self._admission = Admission(max_in_flight, deadline_seconds)
 
-    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
+    def score(
+        self,
+        decisions: Sequence[Decision],
+        still_wanted: Callable[[], bool] = lambda: True,
+        started: float | None = None,
+    ) -> Scores:
         """Scores of ``decisions``, which share a state. Any thread."""
-        started = time.perf_counter()
+        called = time.perf_counter()
         readings = self._readings(decisions)
-        tokens = self._check_limits(readings)
+        self._check_limits(readings)
         encoded = time.perf_counter()
         evaluated = self._admission.run(
-            lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)), started, still_wanted
+            lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)),
+            called if started is None else started,
+            still_wanted,
         )
-        self._count(readings, evaluated)
+        usage = self._count(readings, evaluated)
         results = [self._result(reading, found) for reading, found in zip(readings, evaluated, strict=True)]
         evaluations = [evaluation for found in evaluated for evaluation in found.all]
         return Scores(
@@ -111,12 +131,12 @@ class EngineScorer:
             {
                 "batch_size": len(decisions),
                 "prefix_tokens": len(readings[0].prompts[0].segments.prefix),
-                "encode_seconds": encoded - started,
+                "encode_seconds": encoded - called,
                 "prefill_seconds": sum(evaluation.prefill_seconds for evaluation in evaluations),
                 "suffix_forward_seconds": sum(evaluation.suffix_seconds for evaluation in evaluations),
-                "total_seconds": time.perf_counter() - started,
+                "total_seconds": time.perf_counter() - called,
             },
-            tokens,
+            usage,
         )
 
     def metadata(self) -> dict[str, object]:
@@ -148,8 +168,8 @@ class EngineScorer:
     def _temperature(self, decision: Decision) -> float:
         return self._calibration.of(decision.type, len(decision.options)) if self._calibration else 1.0
 
-    def _check_limits(self, readings: Sequence[Reading]) -> int:
-        """Tokens that may be decoded for ``readings``, once they are known not to be too many.
+    def _check_limits(self, readings: Sequence[Reading]) -> None:
+        """Refuse what is too much to decode.
 
         Raises:
             TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
@@ -160,8 +180,7 @@ class EngineScorer:
                     f"decision {reading.decision.id[:40]!r}: {reading.longest} tokens, at most "
                     f"{self._engine.max_tokens} (SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
                 )
-        prefixes = {reading.layout.name: len(reading.prompts[0].segments.prefix) for reading in readings}
-        tokens = sum(prefixes.values()) + sum(reading.suffix_tokens for reading in readings)
+        tokens = _state_tokens(readings) + sum(reading.suffix_tokens for reading in readings)
         if tokens > self._max_request_tokens:
             raise TooLargeError(
                 f"request: {tokens} tokens, at most {self._max_request_tokens} (SEMIF_MAX_REQUEST_TOKENS), the state "
@@ -169,10 +188,9 @@ class EngineScorer:
                 "decisions at a time, or ask for a cheaper readout"
             )
         self._pace.check(tokens)
-        return tokens
 
-    def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> None:
-        """Take note of the tokens that were decoded and of those that were not."""
+    def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> Usage:
+        """Take note of the tokens that were decoded and of those that were not; returns what the request used."""
         evaluations = [evaluation for found in evaluated for evaluation in found.all]
         tokens = sum(reading.tokens(found) for reading, found in zip(readings, evaluated, strict=True))
         reused = sum(evaluation.reused_tokens for evaluation in evaluations)
@@ -180,6 +198,14 @@ class EngineScorer:
         metrics.REUSED_TOKENS.inc(reused)
         seconds = sum(evaluation.prefill_seconds + evaluation.suffix_seconds for evaluation in evaluations)
         self._pace.learn(tokens - reused, seconds)
+        suffixes = [
+            reading.tokens(found, suffixes_only=True) for reading, found in zip(readings, evaluated, strict=True)
+        ]
+        kept: dict[str, int] = {}  # by layout: what the first to read the state found
+        for reading, found in zip(readings, evaluated, strict=True):
+            prefix = len(reading.prompts[0].segments.prefix)
+            kept.setdefault(reading.layout.name, min(prefix, found.prompts[0].reused_tokens))
+        return Usage(_state_tokens(readings) + sum(suffixes), sum(kept.values()))
 
     def _result(self, reading: Reading, evaluated: Evaluated) -> dict[str, object]:
         started = time.perf_counter()
@@ -200,3 +226,8 @@ class EngineScorer:
             f"calibrated by {self._calibration.id}: softmax over the declared options only, "
             f"temperature {reading.temperature:g}"
         )
+
+
+def _state_tokens(readings: Sequence[Reading]) -> int:
+    """Tokens of the scaffold and the state, once for each layout that ``readings`` use."""
+    return sum({reading.layout.name: len(reading.prompts[0].segments.prefix) for reading in readings}.values())

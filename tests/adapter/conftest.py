@@ -76,6 +76,18 @@ class Container:
     def score(self, body: Any) -> tuple[int, Any]:
         return self.request("POST", "/invocations", json.dumps(body), Content_Type="application/json")
 
+    def lines(self, body: str) -> list[str]:
+        """The lines of a 200 that answers those of ``body``."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        try:
+            connection.request("POST", "/invocations", body.encode(), {"Content-Type": "application/jsonlines"})
+            response = connection.getresponse()
+            text = response.read().decode()
+            assert (response.status, response.getheader("Content-Type")) == (200, "application/jsonlines"), text
+            return text.splitlines()
+        finally:
+            connection.close()
+
     def score_in_background(self, body: Any) -> Any:
         """A future of the answer; the request is known to be in the engine when this returns."""
         small = {"decision": {"id": "d", "state": "s", "question": "q", "options": OPTIONS}}

@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from decision_adapter import metrics
 from decision_adapter.app import create_app
+from decision_adapter.contracts import json_lines
 from decision_adapter.decision import Decision
 from decision_adapter.errors import BusyError, DeadlineError, ScoringError
 from decision_adapter.loading import BackgroundLoad
@@ -23,16 +25,40 @@ DECISION = {"id": "d", "state": "s", "question": "q", "options": OPTIONS}
 PATIENCE_SECONDS = 10
 
 
+def result(decision: Decision) -> dict[str, object]:
+    """What every answer needs of a result."""
+    return {
+        "id": decision.id,
+        "probabilities": [1 / len(decision.options)] * len(decision.options),
+        "allowed_token_mass": 1.0,
+        "option_logits": [0.0] * len(decision.options),
+        "temperature": 1.0,
+        "prompt_version": "p",
+        "prompt_sha256": "00",
+        "model": {"gguf": {"file": "m.gguf"}},
+    }
+
+
+RESULT = result(Decision.model_validate(DECISION))
+
+
 class Obedient:
     """Answers with the decisions' ids, or fails with ``failure``; warm-ups always work."""
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
+        self.started: float | None = None
 
-    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
+    def score(
+        self,
+        decisions: Sequence[Decision],
+        still_wanted: Callable[[], bool] = lambda: True,
+        started: float | None = None,
+    ) -> Scores:
         if self.failure and decisions[0] is not WARM_UP:
             raise self.failure
-        return Scores([{"id": decision.id} for decision in decisions], {"batch_size": len(decisions)})
+        self.started = started
+        return Scores([result(decision) for decision in decisions], {"batch_size": len(decisions)})
 
     def examine(self) -> None:
         """There is nothing to find out."""
@@ -64,13 +90,13 @@ def post(client: FlaskClient, body: Any) -> tuple[int, Any]:
 
 
 def test_one_decision_gets_a_result(client: FlaskClient) -> None:
-    assert post(client, {"decision": DECISION}) == (200, {"result": {"id": "d"}})
+    assert post(client, {"decision": DECISION}) == (200, {"result": RESULT})
 
 
 def test_several_get_results_and_a_timing(client: FlaskClient) -> None:
     assert post(client, {"decisions": [DECISION, DECISION | {"id": "e"}]}) == (
         200,
-        {"results": [{"id": "d"}, {"id": "e"}], "timing": {"batch_size": 2}},
+        {"results": [RESULT, RESULT | {"id": "e"}], "timing": {"batch_size": 2}},
     )
 
 
@@ -158,13 +184,69 @@ def test_a_failure_is_logged_and_its_inside_not_told(
 def test_what_is_not_declared_as_json_is_not_read(client: FlaskClient, headers: dict[str, str], got: str) -> None:
     response = client.post("/invocations", data=json.dumps({"decision": DECISION}), headers=headers)
     assert response.status_code == 415
-    assert response.get_json() == {"error": f"Content-Type: must be application/json, got {got}"}
+    assert response.get_json() == {
+        "error": f"Content-Type: must be application/json, or application/jsonlines on /invocations, got {got}"
+    }
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/x+json"])
 def test_kinds_of_json_are_json(client: FlaskClient, content_type: str) -> None:
     body = json.dumps({"decision": DECISION})
     assert client.post("/invocations", data=body, content_type=content_type).status_code == 200
+
+
+OPENAI = {"model": "m", "input": "s", "questions": [{"type": "predicate", "instructions": "q"}]}
+
+
+@pytest.mark.parametrize("path", ["/v1/decisions", "/invocations"])
+def test_an_openai_error_has_openai_s_shape_on_both_routes(client: FlaskClient, scorer: Obedient, path: str) -> None:
+    scorer.failure = BusyError("busy: 1 in flight")
+    response = client.post(path, json=OPENAI)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert response.get_json()["error"]["code"] == "busy"
+
+
+def test_on_openai_s_route_every_error_has_openai_s_shape(client: FlaskClient) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"data": b"{", "content_type": "application/json"},
+        {"data": b" " * 4097, "content_type": "application/json"},
+        {"data": b"{}", "content_type": "text/plain"},
+        {"json": {"decision": DECISION}},
+    ]
+    responses = [client.post("/v1/decisions", **body) for body in bodies]
+    assert [response.status_code for response in responses] == [400] * 4
+    codes = [response.get_json()["error"]["code"] for response in responses]
+    assert codes == ["invalid_request", "too_large", "unsupported_content", "invalid_request"]
+
+
+def test_the_fields_of_two_contracts_clash(client: FlaskClient) -> None:
+    status, answer = post(client, OPENAI | {"decision": DECISION})
+    assert status == 400
+    assert "'decision' (semif) and 'input' (openai) belong to different contracts" in answer["error"]
+
+
+@pytest.mark.parametrize("content_type", json_lines.CONTENT_TYPES)
+def test_json_lines_are_answered_by_json_lines(client: FlaskClient, scorer: Obedient, content_type: str) -> None:
+    before = time.perf_counter()
+    body = f"{json.dumps({'decision': DECISION})}\n7\n"
+    response = client.post("/invocations", data=body, content_type=content_type)
+    assert (response.status_code, response.content_type) == (200, "application/jsonlines")
+    assert [json.loads(line) for line in response.get_data().splitlines()] == [
+        {"result": RESULT},
+        {"line": 2, "status": 400, "error": "body: must be a JSON object, got number"},
+    ]
+    # and all of them had the deadline of the request
+    assert scorer.started is not None
+    assert before <= scorer.started <= time.perf_counter()
+
+
+def test_json_lines_of_a_busy_container_are_refused_as_a_whole(client: FlaskClient, scorer: Obedient) -> None:
+    scorer.failure = BusyError("busy: 1 in flight")
+    response = client.post(
+        "/invocations", data=json.dumps({"decision": DECISION}), content_type="application/jsonlines"
+    )
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert response.get_json() == {"error": "busy: 1 in flight", "retryable": True}
 
 
 def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient) -> None:
@@ -175,7 +257,8 @@ def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient)
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"), [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("POST", "/ping", 405)]
+    ("method", "path", "status"),
+    [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("GET", "/v1/decisions", 405), ("POST", "/ping", 405)],
 )
 def test_other_routes_and_methods_are_refused_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
     response = client.open(path, method=method)
@@ -207,10 +290,21 @@ FIELDS = dict.fromkeys(("id", "state", "question"), JSON) | {
     "options": JSON | strategies.lists(strategies.fixed_dictionaries({"id": JSON, "description": JSON}))
 }
 DECISIONS = strategies.fixed_dictionaries({}, optional=FIELDS) | JSON
+QUESTIONS = strategies.fixed_dictionaries(
+    {"type": strategies.sampled_from(["predicate", "choice", "score", "x"]) | JSON, "instructions": JSON},
+    optional={"choices": JSON, "levels": JSON, "name": JSON},
+)
 BODIES = strategies.fixed_dictionaries({}, optional={"decision": DECISIONS, "decisions": strategies.lists(DECISIONS)})
+OPENAI_BODIES = strategies.fixed_dictionaries(
+    {
+        "input": JSON
+        | strategies.lists(strategies.dictionaries(strategies.sampled_from(["role", "content", "type"]), JSON))
+    },
+    optional={"model": JSON, "questions": strategies.lists(QUESTIONS, max_size=3) | JSON},
+)
 
 
-@given(body=BODIES | JSON)
+@given(body=BODIES | OPENAI_BODIES | JSON)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_json_is_a_failure_of_ours(client: FlaskClient, body: Any) -> None:
     response = client.post("/invocations", data=json.dumps(body), content_type="application/json")
@@ -222,3 +316,25 @@ def test_no_json_is_a_failure_of_ours(client: FlaskClient, body: Any) -> None:
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_are_a_failure_of_ours(client: FlaskClient, body: bytes) -> None:
     assert client.post("/invocations", data=body, content_type="application/json").status_code == 400
+
+
+@given(
+    body=strategies.lists(BODIES | OPENAI_BODIES | JSON).map(lambda bodies: "\n".join(map(json.dumps, bodies)).encode())
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_any_json_get_a_line_each(client: FlaskClient, body: bytes) -> None:
+    response = client.post("/invocations", data=body, content_type="application/jsonlines")
+    if len(body) > 4096:
+        assert response.status_code == 413
+    else:
+        assert response.status_code == 200
+        assert len(response.get_data().splitlines()) == len(body.splitlines())
+
+
+@given(body=strategies.binary(max_size=64))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_any_bytes_get_a_line_each(client: FlaskClient, body: bytes) -> None:
+    response = client.post("/invocations", data=body, content_type="application/jsonlines")
+    assert response.status_code == 200
+    records = [line for line in body.split(b"\n") if line.strip()]
+    assert len(response.get_data().splitlines()) == len(records)

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
@@ -30,9 +31,11 @@ class KnownEngine:
     def __init__(self) -> None:
         self.calls: list[int] = []
         self.threads: set[str] = set()
+        self.called = threading.Event()
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.weights = [3.0, 1.0, 4.0, 1.0, 1.0]
+        self.reused_tokens = 0
 
     def encode(self, user: str, after: str) -> TokenIds:
         return np.frombuffer(f"<{user}{after}".encode(), dtype=np.uint8).astype(np.int32)
@@ -40,9 +43,11 @@ class KnownEngine:
     def evaluate(self, prompts: Sequence[Segments], stop: Stop | None = None) -> list[Evaluation]:
         self.calls.append(len(prompts))
         self.threads.add(threading.current_thread().name)
+        self.called.set()
         assert self.may_answer.wait(PATIENCE_SECONDS)
         logits = np.log(np.array(self.weights, dtype=np.float32))
-        return [Evaluation(logits, 0.5 if index == 0 else 0.0, 0.25) for index in range(len(prompts))]
+        seconds = [0.5 if index == 0 else 0.0 for index in range(len(prompts))]
+        return [Evaluation(logits, prefill, 0.25, self.reused_tokens) for prefill in seconds]
 
 
 @pytest.fixture
@@ -67,6 +72,36 @@ def scorer_with(known: KnownEngine) -> Iterator[Callable[..., EngineScorer]]:
 def decision(name: str = "d", question: str = "q") -> Decision:
     options = [Option(id="yes", description="Yes."), Option(id="no", description="No.")]
     return Decision(id=name, state="s", question=question, options=options)
+
+
+@pytest.mark.parametrize(("reused_tokens", "cached"), [(0, 0), (10, 10), (20, 17)])
+def test_usage_counts_the_state_once_and_what_was_not_decoded(
+    scorer_with: Callable[..., EngineScorer], known: KnownEngine, reused_tokens: int, cached: int
+) -> None:
+    # given two decisions over a state of 17 tokens, `<{"evidence": "s"`, and an engine that keeps so many of each
+    known.reused_tokens = reused_tokens
+    lengths = [len(f"<{user_text(decision(question=question))}>") for question in ("q", "longer")]
+    # when
+    usage = scorer_with().score([decision("a", "q"), decision("b", "longer")]).usage
+    # then of the state counts what the first decision found
+    assert usage.input_tokens == 17 + sum(lengths) - 2 * 17
+    assert usage.cached_tokens == cached
+
+
+def test_the_deadline_counts_from_the_beginning_that_is_named(
+    scorer_with: Callable[..., EngineScorer], known: KnownEngine
+) -> None:
+    # given an engine that is held up, so that the next decision has to wait for its turn
+    known.may_answer.clear()
+    scorer = scorer_with(max_in_flight=2, deadline_seconds=3600)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(scorer.score, [decision()])
+        assert known.called.wait(PATIENCE_SECONDS)
+        # when its request began an hour ago, then it does not wait
+        with pytest.raises(BusyError, match="the turn did not come"):
+            scorer.score([decision()], started=time.perf_counter() - 3600)
+        known.may_answer.set()
+        assert held.result(PATIENCE_SECONDS).results
 
 
 def test_a_result_has_every_field_of_the_contract(scorer_with: Callable[..., EngineScorer]) -> None:

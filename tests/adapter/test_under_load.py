@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.tiny_models import write_tiny_model
+
 PATIENCE_SECONDS = 120
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
 SMALL = {"decision": {"id": "d", "state": "s", "question": "q", "options": OPTIONS}}
@@ -149,6 +151,24 @@ def test_sigterm_answers_all_that_were_admitted_and_ends_in_time(
     statuses = [answer.result(timeout=PATIENCE_SECONDS)[0] for answer in answers]
     assert statuses[0] == 200
     assert set(statuses) <= {200, 503}
+
+
+def test_more_lines_than_fit_into_the_time_are_answered_and_the_rest_told_to_come_again(
+    start_container: Callable[..., Any], tmp_path: Path
+) -> None:
+    # given a fast model with two seconds for a body, and more than it can do in them
+    write_tiny_model(tmp_path / "tiny.gguf", "attention")
+    container = start_container(tmp_path, SEMIF_DEADLINE_SECONDS="2", SEMIF_MAX_BODY_BYTES="2000000").wait_until_ready()
+    records = [json.dumps({"decision": {**SMALL["decision"], "id": str(index)}}) for index in range(5000)]
+    # when
+    lines = [json.loads(line) for line in container.lines("\n".join(records))]
+    container.stop()
+    # then there is a line for each, and what was scored came first
+    scored = [line["result"]["id"] for line in lines if "result" in line]
+    assert 0 < len(scored) < len(lines) == 5000
+    assert scored == [str(index) for index in range(len(scored))]
+    assert [line["line"] for line in lines[len(scored) :]] == list(range(len(scored) + 1, 5001))
+    assert {(line["status"], line["retryable"]) for line in lines[len(scored) :]} == {(503, True)}
 
 
 def test_health_is_answered_while_the_engine_works(queueing: Any, callers: ThreadPoolExecutor) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,89 @@ def test_decisions_over_one_state_score_the_same_bits_as_alone(cloud: Cloud, end
     assert [one["id"] for one in shared] == ["action", "page", "severity"]
     assert [one["option_logits"] for one in shared] == [one["option_logits"] for one in alone]
     assert [one["prompt_sha256"] for one in shared] == [one["prompt_sha256"] for one in alone]
+
+
+def invoke_patiently(cloud: Cloud, endpoint: str, body: str, content_type: str) -> tuple[str, int]:
+    """The answer's text, and how often the container was busy first."""
+    runtime = deployment.client(cloud, "sagemaker-runtime")
+    for times_busy in range(1000):
+        try:
+            response = runtime.invoke_endpoint(EndpointName=endpoint, ContentType=content_type, Body=body)
+            return response["Body"].read().decode(), times_busy
+        except runtime.exceptions.ModelError as error:
+            if error.response["OriginalStatusCode"] != 503:
+                raise
+            time.sleep(0.1)
+    raise AssertionError("busy all the time")
+
+
+OPENAI = {
+    "model": "any",
+    "input": json.dumps(demo.INCIDENT),
+    "questions": [{"type": "predicate", "name": "page", "instructions": "A second engineer should be paged."}],
+}
+
+
+def test_an_endpoint_answers_openai_s_contract_by_the_shape_of_the_body(
+    cloud: Cloud, endpoints: dict[str, str]
+) -> None:
+    answer = invoke(cloud, endpoints["decision"], OPENAI)
+    [predicate] = answer["answers"]
+    assert (predicate["type"], predicate["name"]) == ("predicate", "page")
+    assert 0 < predicate["probability"] < 1
+    assert SHA256 in json.dumps(answer["x_model"])
+
+
+def test_json_lines_are_answered_line_by_line(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    body = "\n".join([json.dumps(demo.ONE_DECISION), '{"decision": 7}', json.dumps(OPENAI)])
+    runtime = deployment.client(cloud, "sagemaker-runtime")
+    response = runtime.invoke_endpoint(
+        EndpointName=endpoints["decision"], ContentType="application/jsonlines", Body=body
+    )
+    assert response["ContentType"] == "application/jsonlines"
+    decided, refused, answered = map(json.loads, response["Body"].read().splitlines())
+    assert decided["result"]["id"] == "route"
+    assert refused == {"line": 2, "status": 400, "error": "decision: must be an object, got number"}
+    assert answered["answers"][0]["name"] == "page"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "answered"),
+    [
+        ("application/json", json.dumps(OPENAI), '"answers"'),
+        ("application/jsonlines", json.dumps(demo.ONE_DECISION) + "\n", '{"result":'),
+    ],
+)
+def test_a_busy_container_says_so_and_the_same_request_succeeds_later(
+    cloud: Cloud, endpoints: dict[str, str], content_type: str, body: str, answered: str
+) -> None:
+    # given a decision that takes seconds
+    long = {"decision": {**demo.ONE_DECISION["decision"], "state": f"{content_type}: " + "It never arrived. " * 60}}
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(invoke_patiently, cloud, endpoints["decision"], json.dumps(long), "application/json")
+        # when another request meets it, and comes again as long as it is told to
+        times_busy = 0
+        while not times_busy and not held.done():
+            text, times_busy = invoke_patiently(cloud, endpoints["decision"], body, content_type)
+        # then both are answered
+        assert times_busy > 0
+        assert answered in text
+        assert "result" in json.loads(held.result()[0])
+
+
+def test_the_client_of_semif_s_page_is_answered(cloud: Cloud, endpoints: dict[str, str], repository_root: Path) -> None:
+    # given the page's function, for the endpoint that is deployed here
+    page = (repository_root / "docs" / "semif.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code = code.replace("decision-endpoints-dev-decision", endpoints["decision"])
+    # when it is called
+    call = f"{code}\nprint(json.dumps(decide({demo.ONE_DECISION!r})))"
+    told = subprocess.run(
+        [sys.executable, "-c", call], env=client_environment(cloud), capture_output=True, text=True, check=False
+    )
+    # then
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["result"]["id"] == "route"
 
 
 def test_the_same_model_chats(cloud: Cloud, endpoints: dict[str, str]) -> None:

@@ -23,7 +23,7 @@ from decision_adapter.contracts.system_one_schema import (
     Usage,
 )
 from decision_adapter.decision import Decision, Option
-from decision_adapter.errors import InvalidRequestError, Problem, RequestError, TooLargeError, UnknownModelError
+from decision_adapter.errors import InvalidRequestError, Problem, RequestError, UnknownModelError
 from decision_adapter.scorer import Scores
 from decision_adapter.validation import validate
 
@@ -53,12 +53,12 @@ ERROR_TYPES: Mapping[type[RequestError], str] = {
 """``error_type`` of every error but those of validation, which have places instead."""
 
 
-def contract(max_questions: int, model: Callable[[], Mapping[str, Any]]) -> Contract:
-    """The contract for requests of at most ``max_questions``; ``model`` says the identity of the one that is served.
+def contract(model: Callable[[], Mapping[str, Any]]) -> Contract:
+    """The contract; ``model`` says the identity of the one that is served.
 
     ``model`` may raise RequestError, as long as none is loaded.
     """
-    return Contract("system-one", OWN_FIELDS, lambda body: ask(body, max_questions, name_of(model())), refuse)
+    return Contract("system-one", OWN_FIELDS, lambda body: ask(body, name_of(model())), refuse)
 
 
 def name_of(model: Mapping[str, Any]) -> str:
@@ -74,20 +74,13 @@ def models(model: Mapping[str, Any]) -> dict[str, object]:
     return ModelList(models=entries).model_dump()
 
 
-def ask(body: dict[str, object], max_questions: int, served: str) -> Asked:
+def ask(body: dict[str, object], served: str) -> Asked:
     """What ``body`` asks for: a decision for each question, over the same state.
 
     Raises:
         InvalidRequestError: the contract is broken; with all the problems.
         UnknownModelError: another model than ``served`` is asked for.
-        TooLargeError: more than ``max_questions`` questions.
     """
-    questions = body.get("questions")
-    if isinstance(questions, dict) and len(questions) > max_questions:
-        raise TooLargeError(
-            f"questions: {len(questions)} questions, at most {max_questions} (SEMIF_MAX_SHARED_DECISIONS); "
-            "send several requests"
-        )
     request = validate(SystemOneRequest, body)
     if request.model not in (served, ALIAS):
         raise UnknownModelError(f"model: {request.model[:40]!r} is not served here; ask for {served!r} or {ALIAS!r}")
@@ -173,7 +166,7 @@ def _answer(request: SystemOneRequest, scores: Scores) -> dict[str, object]:
         name: _answer_of(question, result)
         for (name, question), result in zip(request.questions.items(), scores.results, strict=True)
     }
-    usage = Usage(input_tokens=scores.tokens, output_tokens=0)
+    usage = Usage(input_tokens=scores.usage.input_tokens, output_tokens=0)
     return SystemOneAnswer(
         model=name_of(model), answers=answers, usage=usage, x_model=model, x_timing=scores.timing
     ).model_dump()

@@ -9,8 +9,8 @@ from decision_adapter import decider, errors
 from decision_adapter.contracts import system_one
 from decision_adapter.contracts.system_one import ALIAS, ERROR_TYPES, ask, models, refuse
 from decision_adapter.decision import MAX_OPTIONS, Decision
-from decision_adapter.errors import InvalidRequestError, Problem, TooLargeError, UnknownModelError
-from decision_adapter.scorer import Scores
+from decision_adapter.errors import InvalidRequestError, Problem, UnknownModelError
+from decision_adapter.scorer import Scores, Usage
 from tests.adapter.byte_engine import ByteTokenizer
 
 MODEL = {"gguf": {"file": "tiny.gguf"}, "calibration": None}
@@ -33,7 +33,7 @@ def score(criteria: Any, **fields: Any) -> dict[str, Any]:
 
 
 def decision(question: dict[str, Any]) -> Decision:
-    [asked] = ask(body({"q": question}), 8, "tiny").decisions
+    [asked] = ask(body({"q": question}), "tiny").decisions
     return asked
 
 
@@ -54,12 +54,12 @@ def scores(*probabilities: Sequence[float]) -> Scores:
         }
         for values in probabilities
     ]
-    return Scores(results, {"total_seconds": 0.1}, tokens=42)
+    return Scores(results, {"total_seconds": 0.1}, Usage(input_tokens=42))
 
 
 def answer(question: dict[str, Any], probabilities: Sequence[float]) -> dict[str, Any]:
     """The answer to ``question``, without the fields that are only ours."""
-    asked = ask(body({"q": question}), 8, "tiny")
+    asked = ask(body({"q": question}), "tiny")
     answers: Any = asked.answer(scores(probabilities))["answers"]
     return {name: value for name, value in answers["q"].items() if not name.startswith("x_")}
 
@@ -67,7 +67,7 @@ def answer(question: dict[str, Any], probabilities: Sequence[float]) -> dict[str
 def problems(request: dict[str, Any]) -> list[tuple[Any, str]]:
     """Place and sentence of what is wrong, as the caller reads them."""
     with pytest.raises(InvalidRequestError) as raised:
-        ask(request, 8, "tiny")
+        ask(request, "tiny")
     told, status, _ = refuse(raised.value)
     assert status == 422
     detail: Any = told["detail"]
@@ -79,7 +79,7 @@ def problems(request: dict[str, Any]) -> list[tuple[Any, str]]:
 
 def test_questions_share_their_state_and_keep_their_order_and_types() -> None:
     questions = {"b": noul(instructions="?"), "a": choice({"x": None, "y": None}), "": score(["low", "high"])}
-    decisions = ask(body(questions, state={"k": [1]}), 8, "tiny").decisions
+    decisions = ask(body(questions, state={"k": [1]}), "tiny").decisions
     assert [item.id for item in decisions] == ["b", "a", '""']
     assert [item.type for item in decisions] == ["noul", "choice", "score"]
     assert all(item.state == {"k": [1]} for item in decisions)
@@ -147,7 +147,7 @@ def test_a_noul_with_criteria_needs_no_instructions() -> None:
 
 def test_the_model_sees_neither_ids_nor_types() -> None:
     # given a question under two names
-    named, renamed = (ask(body({name: noul(instructions="?")}), 8, "tiny").decisions[0] for name in ("secret", "other"))
+    named, renamed = (ask(body({name: noul(instructions="?")}), "tiny").decisions[0] for name in ("secret", "other"))
     # then what the model reads of it is the same
     assert named.model_copy(update={"id": "other"}) == renamed
     assert "secret" not in str((named.state, named.question, named.options))
@@ -155,7 +155,7 @@ def test_the_model_sees_neither_ids_nor_types() -> None:
 
 def test_fields_that_are_not_known_are_left_alone() -> None:
     request = body({"q": noul(instructions="?", later=1)}, seed=7, x_trace="t")
-    assert len(ask(request, 8, "tiny").decisions) == 1
+    assert len(ask(request, "tiny").decisions) == 1
 
 
 @pytest.mark.parametrize("count", [2, MAX_OPTIONS])
@@ -195,7 +195,7 @@ def test_a_score_is_an_expectation_and_its_legend_is_as_sent() -> None:
 
 
 def test_the_answer_names_the_real_model_and_counts_whole_tokens() -> None:
-    asked = ask(body({"q": noul(instructions="?")}), 8, "tiny")
+    asked = ask(body({"q": noul(instructions="?")}), "tiny")
     told = asked.answer(scores([0.5, 0.5]))
     assert told["model"] == "tiny"
     assert told["usage"] == {"input_tokens": 42, "output_tokens": 0}
@@ -211,13 +211,13 @@ def test_the_model_has_its_own_name_and_an_alias() -> None:
     listed: Any = models(MODEL)["models"]
     assert [entry["name"] for entry in listed] == ["tiny", "jev-latest"]
     for entry in listed:
-        assert len(ask(body({"q": noul(instructions="?")}, model=entry["name"]), 8, "tiny").decisions) == 1
+        assert len(ask(body({"q": noul(instructions="?")}, model=entry["name"]), "tiny").decisions) == 1
 
 
 @pytest.mark.parametrize("name", ["", "jev-1.13.0", "tiny.gguf", "TINY", "x" * 1000])
 def test_another_model_is_not_answered_for(name: str) -> None:
     with pytest.raises(UnknownModelError, match=r"is not served here; ask for 'tiny' or 'jev-latest'$") as raised:
-        ask(body({"q": noul(instructions="?")}, model=name), 8, "tiny")
+        ask(body({"q": noul(instructions="?")}, model=name), "tiny")
     assert len(str(raised.value)) < 150
     told, status, headers = refuse(raised.value)
     assert (status, headers) == (400, {})
@@ -341,11 +341,6 @@ def test_an_error_without_a_place_is_told_of_the_body() -> None:
     assert (told, status) == ({"detail": [expected]}, 422)
 
 
-def test_too_many_questions_are_too_large_whatever_they_are() -> None:
-    with pytest.raises(TooLargeError, match=r"^questions: 9 questions, at most 8 \(SEMIF_MAX_SHARED_DECISIONS\)"):
-        ask(body(dict.fromkeys("abcdefghi")), 8, "tiny")
-
-
 def test_every_other_error_has_a_word_and_its_status() -> None:
     assert set(ERROR_TYPES) == set(errors.STATUS) - {InvalidRequestError}
     for kind, word in ERROR_TYPES.items():
@@ -365,6 +360,6 @@ def test_who_shows_no_key_is_told_how() -> None:
 
 
 def test_a_body_is_known_by_its_state() -> None:
-    contract = system_one.contract(8, lambda: MODEL)
+    contract = system_one.contract(lambda: MODEL)
     assert contract.own_fields == ("state",)
     assert contract.ask(body({"q": noul(instructions="?")})).decisions[0].state == "s"

@@ -14,7 +14,7 @@ from decision_adapter.app import create_app
 from decision_adapter.decision import Decision
 from decision_adapter.errors import BusyError, DeadlineError, ScoringError
 from decision_adapter.loading import BackgroundLoad
-from decision_adapter.scorer import WARM_UP, Scores
+from decision_adapter.scorer import WARM_UP, Scores, Usage
 from decision_adapter.settings import Settings
 
 MODEL = {"gguf": {"file": "tiny.gguf"}}
@@ -31,16 +31,24 @@ class Even:
     def __init__(self) -> None:
         self.failure: Exception | None = None
 
-    def score(self, decisions: Sequence[Decision], still_wanted: Callable[[], bool] = lambda: True) -> Scores:
+    def score(
+        self,
+        decisions: Sequence[Decision],
+        still_wanted: Callable[[], bool] = lambda: True,
+        started: float | None = None,
+    ) -> Scores:
         if self.failure and decisions[0] is not WARM_UP:
             raise self.failure
-        return Scores([self._result(decision) for decision in decisions], {}, tokens=7)
+        return Scores([self._result(decision) for decision in decisions], {}, Usage(input_tokens=7))
 
     def metadata(self) -> dict[str, object]:
         return {"model": MODEL}
 
     def drain(self, seconds: float) -> None:
         """Nothing is ever in flight."""
+
+    def examine(self) -> None:
+        """There is nothing to find out."""
 
     @staticmethod
     def _result(decision: Decision) -> dict[str, object]:
@@ -60,7 +68,7 @@ def scorer() -> Even:
 
 
 def client_of(load: Callable[[], Even], wait: bool = True, **environment: str) -> FlaskClient:
-    loading = BackgroundLoad(load, pytest.fail).start()
+    loading = BackgroundLoad(load, lambda: None, pytest.fail).start()
     if wait:
         loading.join(PATIENCE_SECONDS)
     return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"} | environment)).test_client()
