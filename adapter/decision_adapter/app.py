@@ -9,7 +9,7 @@ from flask import Flask, Request, Response, g, jsonify, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import authorization, connection, errors, json_body, metrics
+from decision_adapter import authorization, connection, errors, json_body, metrics, openapi
 from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
@@ -28,8 +28,8 @@ from decision_adapter.settings import Settings
 log = logging.getLogger(__name__)
 
 ROUTES = (
-    "there are GET /ping, GET /metadata, GET /metrics and POST /invocations; of System One, POST /v1/systemone and "
-    "GET /v1/models; of OpenAI, POST /v1/decisions"
+    "there are GET /ping, GET /metadata, GET /metrics, GET /openapi.json and POST /invocations; of System One, "
+    "POST /v1/systemone and GET /v1/models; of OpenAI, POST /v1/decisions"
 )
 
 REQUEST_ID = "x-typesafe-request-id"
@@ -79,6 +79,10 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     @app.get("/metrics")
     def metrics_text() -> Response:
         return Response(metrics.text(), content_type=metrics.CONTENT_TYPE)
+
+    @app.get("/openapi.json")
+    def description() -> Answer:
+        return jsonify(openapi.document()), 200
 
     @app.get("/metadata")
     def metadata() -> Answer:

@@ -34,7 +34,7 @@ class ChoiceProbability(BaseModel):
     probability: float
 
 
-class ChoiceAnswer(Answer):
+class OpenAIChoiceAnswer(Answer):
     """The likeliest choice."""
 
     type: Literal["choice"] = "choice"
@@ -51,7 +51,7 @@ class ScoreProbability(BaseModel):
     probability: float
 
 
-class ScoreAnswer(Answer):
+class OpenAIScoreAnswer(Answer):
     """The expected level."""
 
     type: Literal["score"] = "score"
@@ -87,13 +87,13 @@ class DecisionResponse(BaseModel):
     """The answers, in the order of the questions. There are no refusals: this model can only weigh options."""
 
     model: str = Field(description="Name of the model that answered: its GGUF file.")
-    answers: list[Annotated[PredicateAnswer | ChoiceAnswer | ScoreAnswer, Field(discriminator="type")]]
+    answers: list[Annotated[PredicateAnswer | OpenAIChoiceAnswer | OpenAIScoreAnswer, Field(discriminator="type")]]
     usage: TokenUsage
     x_model: dict[str, object] = Field(description="Identity of the model, the library, the devices, the calibration.")
     x_timing: dict[str, object] = Field(description="Where the time went.")
 
 
-class ErrorDetail(BaseModel):
+class OpenAIErrorDetail(BaseModel):
     """What went wrong."""
 
     message: str
@@ -102,7 +102,7 @@ class ErrorDetail(BaseModel):
     code: str
 
 
-class ErrorResponse(BaseModel):
+class OpenAIError(BaseModel):
     """An error."""
 
-    error: ErrorDetail
+    error: OpenAIErrorDetail

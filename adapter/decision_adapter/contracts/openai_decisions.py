@@ -137,7 +137,7 @@ def _response(questions: Sequence[Question], scores: Scores) -> dict[str, object
 
 def _answer(
     question: Question, result: dict[str, Any]
-) -> answers.PredicateAnswer | answers.ChoiceAnswer | answers.ScoreAnswer:
+) -> answers.PredicateAnswer | answers.OpenAIChoiceAnswer | answers.OpenAIScoreAnswer:
     probabilities: list[float] = result["probabilities"]
     shared = {
         "name": question.name,
@@ -151,7 +151,7 @@ def _answer(
         return answers.PredicateAnswer(**shared, probability=probabilities[1])
     if isinstance(question, Choice):
         values = [choice.value for choice in question.choices]
-        return answers.ChoiceAnswer(
+        return answers.OpenAIChoiceAnswer(
             **shared,
             choice=values[probabilities.index(max(probabilities))],
             probabilities=[
@@ -160,7 +160,7 @@ def _answer(
             ],
             confidence=choice_confidence(probabilities),
         )
-    return answers.ScoreAnswer(
+    return answers.OpenAIScoreAnswer(
         **shared,
         score=sum(index * probability for index, probability in enumerate(probabilities)),
         probabilities=[
@@ -193,7 +193,7 @@ def refuse(error: RequestError) -> ErrorAnswer:
     every 5xx, so an error that would only come again says that it should not be.
     """
     status = errors.STATUS[type(error)]
-    detail = answers.ErrorDetail(
+    detail = answers.OpenAIErrorDetail(
         message=errors.message(error),
         type="invalid_request_error" if status < 500 else "server_error",
         param=_field(error),
@@ -202,7 +202,7 @@ def refuse(error: RequestError) -> ErrorAnswer:
     headers = errors.headers(error)
     if isinstance(error, DeadlineError):
         headers["x-should-retry"] = "false"
-    return answers.ErrorResponse(error=detail).model_dump(), 400 if status in (413, 415) else status, headers
+    return answers.OpenAIError(error=detail).model_dump(), 400 if status in (413, 415) else status, headers
 
 
 def _field(error: RequestError) -> str | None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from decision_adapter import errors
 from decision_adapter.contracts.contract import Asked, Contract
+from decision_adapter.contracts.semif_schema import OneDecision, SharedDecisions
 from decision_adapter.decision import Decision
 from decision_adapter.errors import InvalidRequestError, Place, Problem, TooLargeError
-from decision_adapter.json_body import type_name
-from decision_adapter.scorer import Scores
 from decision_adapter.validation import validate
 
 OWN_FIELDS = ("decision", "decisions")
@@ -29,39 +28,26 @@ def ask(body: dict[str, object], max_shared_decisions: int) -> Asked:
     if len(kinds) != 1:
         found = "both" if kinds else "neither"
         raise InvalidRequestError(Problem((), f"needs exactly one of 'decision' and 'decisions', got {found}"))
-    _refuse_unknown(body, allowed=kinds)
     if kinds == ["decision"]:
-        return Asked((_decision(body["decision"], ("decision",)),), lambda scores: {"result": scores.results[0]})
+        decision = validate(OneDecision, body).decision
+        _refuse_repeated_options(decision, ("decision",))
+        return Asked((decision,), lambda scores: {"result": scores.results[0]})
     items = body["decisions"]
-    if not isinstance(items, list):
-        raise InvalidRequestError(Problem(("decisions",), f"must be an array, got {type_name(items)}"))
-    if not items:
-        raise InvalidRequestError(Problem(("decisions",), "must hold at least one decision"))
-    if len(items) > max_shared_decisions:
+    if isinstance(items, list) and len(items) > max_shared_decisions:
         raise TooLargeError(
             f"decisions: {len(items)} decisions, at most {max_shared_decisions} (SEMIF_MAX_SHARED_DECISIONS); "
             "send several requests"
         )
-    decisions = tuple(_decision(item, ("decisions", index)) for index, item in enumerate(items))
+    decisions = tuple(validate(SharedDecisions, body).decisions)
+    for index, decision in enumerate(decisions):
+        _refuse_repeated_options(decision, ("decisions", index))
     _refuse_repeated([decision.id for decision in decisions], ("decisions",))
     _refuse_other_states(decisions)
-    return Asked(decisions, _results)
+    return Asked(decisions, lambda scores: {"results": scores.results, "timing": scores.timing})
 
 
-def _results(scores: Scores) -> dict[str, object]:
-    return {"results": scores.results, "timing": scores.timing}
-
-
-def _decision(value: object, place: Place) -> Decision:
-    decision = validate(Decision, value, place)
+def _refuse_repeated_options(decision: Decision, place: Place) -> None:
     _refuse_repeated([option.id for option in decision.options], (*place, "options"))
-    return decision
-
-
-def _refuse_unknown(body: dict[str, object], allowed: Sequence[str]) -> None:
-    unknown = [key for key in body if key not in allowed]
-    if unknown:
-        raise InvalidRequestError(Problem((unknown[0],), "is not a field of the contract; remove it"))
 
 
 def _refuse_repeated(ids: Sequence[str], place: Place) -> None:

@@ -179,14 +179,14 @@ class ValidationProblems(BaseModel):
     detail: list[ValidationProblem]
 
 
-class ErrorDetail(BaseModel):
+class SystemOneErrorDetail(BaseModel):
     """An error that has no place in the body."""
 
     error_type: str
     message: str
 
 
-class ErrorAnswer(BaseModel):
+class SystemOneError(BaseModel):
     """What a request with any other error is told."""
 
-    detail: ErrorDetail
+    detail: SystemOneErrorDetail
