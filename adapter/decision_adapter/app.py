@@ -2,13 +2,15 @@
 
 import logging
 import time
+import uuid
+from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import connection, errors, json_body, metrics
-from decision_adapter.contracts import json_lines, openai_decisions, semif
+from decision_adapter import authorization, connection, errors, json_body, metrics
+from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
@@ -25,7 +27,16 @@ from decision_adapter.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ROUTES = "there are GET /ping, GET /metadata, GET /metrics, POST /invocations and POST /v1/decisions"
+ROUTES = (
+    "there are GET /ping, GET /metadata, GET /metrics and POST /invocations; of System One, POST /v1/systemone and "
+    "GET /v1/models; of OpenAI, POST /v1/decisions"
+)
+
+OPEN = ("/ping", "/metrics")
+"""Paths that need no key, for those who watch the container; all others do where there is one."""
+
+REQUEST_ID = "x-typesafe-request-id"
+"""The header that names a request; System One's name for it, whose clients look there."""
 
 QUIET = ("/ping", "/metrics")
 """Paths that are asked several times a minute: logged at debug level, and not counted."""
@@ -38,7 +49,13 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     app = Flask("decision_adapter")
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
-    contracts = [semif.contract(settings.max_shared_decisions), openai_decisions.CONTRACT]
+    def served() -> Any:
+        """The identity of the model that answers."""
+        return loading.scorer().metadata()["model"]
+
+    systemone, openai = system_one.contract(settings.max_shared_decisions, served), openai_decisions.CONTRACT
+    contracts = [semif.contract(settings.max_shared_decisions), systemone, openai]
+    contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone, "/v1/decisions": openai}
 
     def score(asked: Asked, started: float) -> Scores:
         environ = request.environ
@@ -76,13 +93,27 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
         body = json_body.parse(_read_json(request, settings.max_body_bytes))
         return decide(body, contract_of(body, contracts))
 
+    @app.post("/v1/systemone")
+    def ask_system_one() -> Answer:
+        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), systemone)
+
+    @app.get("/v1/models")
+    def models() -> Answer:
+        return jsonify(system_one.models(served())), 200
+
     @app.post("/v1/decisions")
-    def openai() -> Answer:
-        g.contract = openai_decisions.CONTRACT
-        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), openai_decisions.CONTRACT)
+    def ask_openai() -> Answer:
+        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), openai)
 
     _answer_errors(app)
     _record_requests(app)
+
+    @app.before_request
+    def admit() -> None:
+        g.contract = contract_of_path.get(request.path)
+        if settings.api_key is not None and request.path not in OPEN:
+            authorization.check(request.headers.get("Authorization"), settings.api_key)
+
     return app
 
 
@@ -123,14 +154,17 @@ def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
 def _answer_errors(app: Flask) -> None:
     """Turn every exception into a JSON answer; ``errors`` says which status."""
 
+    def tell(error: RequestError) -> tuple[Response, int, dict[str, str]]:
+        contract: Contract | None = g.get("contract")
+        body, status, headers = (contract.refuse if contract else errors.answer)(error)
+        return jsonify(body), status, headers
+
     @app.errorhandler(RequestError)
     def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         g.outcome = type(error).__name__
         if isinstance(error, ScoringError):
             log.error("scoring failed: %s", error, exc_info=error)
-        contract: Contract | None = g.get("contract")
-        body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, headers
+        return tell(error)
 
     @app.errorhandler(HTTPException)
     def not_ours(error: HTTPException) -> Answer:
@@ -141,18 +175,18 @@ def _answer_errors(app: Flask) -> None:
         return answer, error.code or 500
 
     @app.errorhandler(Exception)
-    def fail(error: Exception) -> Answer:
+    def fail(error: Exception) -> tuple[Response, int, dict[str, str]]:
         g.outcome = type(error).__name__
         log.error("scoring failed: %s", error, exc_info=error)
-        return jsonify(error="scoring failed"), 500
+        return tell(ScoringError(str(error)))
 
 
 def _record_requests(app: Flask) -> None:
-    """Count each request by its outcome, and log one line with that and the seconds it took."""
+    """Name each request, count it by its outcome, and log one line with that and the seconds it took."""
 
     @app.before_request
     def start() -> None:
-        g.started = time.perf_counter()
+        g.started, g.request_id = time.perf_counter(), f"req_{uuid.uuid4().hex}"
 
     @app.after_request
     def finish(response: Response) -> Response:
@@ -167,6 +201,8 @@ def _record_requests(app: Flask) -> None:
             "status": response.status_code,
             "outcome": outcome,
             "seconds": round(seconds, 6),
+            "request_id": g.request_id,
         }
+        response.headers[REQUEST_ID] = g.request_id
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

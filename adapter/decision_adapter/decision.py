@@ -34,6 +34,7 @@ def _state(value: object) -> object:
     return value
 
 
+State = Annotated[JsonState, BeforeValidator(_state)]
 Text = Annotated[str, AfterValidator(_not_blank)]
 
 
@@ -63,7 +64,7 @@ class Decision(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     id: Text
-    state: Annotated[JsonState, BeforeValidator(_state)]
+    state: State
     question: Text
     options: list[Option] = Field(min_length=MIN_OPTIONS, max_length=MAX_OPTIONS)
     type: DecisionType = "choice"

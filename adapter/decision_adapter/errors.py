@@ -98,9 +98,9 @@ class Problem:
         return f"{path if len(path) <= MAX_PATH_LENGTH else path[:MAX_PATH_LENGTH] + '…'}: {self.sentence}"
 
 
-def printable(text: str) -> str:
-    """``text``, cut and safe to send back: a key may itself be what is wrong."""
-    return text[:40].encode("utf-8", "backslashreplace").decode("utf-8")
+def printable(text: str, length: int = 40) -> str:
+    """``text``, cut to ``length`` characters and safe to send back: a key may itself be what is wrong."""
+    return text[:length].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class InvalidRequestError(RequestError):

@@ -1,7 +1,7 @@
 """Settings of the decision container, read once from SEMIF_* environment variables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from decision_adapter.cpus import available_cpus
@@ -9,6 +9,8 @@ from decision_adapter.errors import SettingsError
 
 BASE_IMAGE_LIBRARIES = Path("/opt/llama.cpp/bin")
 """Where the published llama.cpp container keeps its libraries."""
+
+API_KEY = "SEMIF_API_KEY"
 
 PROMPT_PROFILES = ("direct-options-v1", "decider-plain", "decider-chat")
 """Those of ``profile.py``, named here because the process that checks the settings loads nothing else."""
@@ -59,6 +61,9 @@ class Settings:
     """How decisions are written for the model; None for what its ``decider_config.json`` says, else SemIf's."""
     calibration_path: Path | None = None
     """The calibration, when it is not ``calibration.json`` in ``model_dir``."""
+    api_key: str | None = field(default=None, repr=False)
+    """The key that callers have to show, None for an endpoint that something else guards: on SageMaker that is IAM,
+    and InvokeEndpoint cannot carry a key. Never logged and never handed on."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -90,18 +95,19 @@ class Settings:
             or (BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None),
             prompt_profile=read.one_of("SEMIF_PROMPT_PROFILE", PROMPT_PROFILES),
             calibration_path=read.optional_path("SEMIF_CALIBRATION_PATH"),
+            api_key=read.secret(API_KEY),
         )
         if read.problems:
             raise SettingsError(read.problems)
         return settings
 
     def environment(self) -> dict[str, str]:
-        """The variables that ``from_environment`` makes these settings of."""
+        """The variables that ``from_environment`` makes these settings of, but for the key."""
         values = {"llama_cpp_lib_dir" if name == "lib_dir" else name: value for name, value in vars(self).items()}
         return {
             f"SEMIF_{name.upper()}": str(int(value) if isinstance(value, bool) else value)
             for name, value in values.items()
-            if value is not None and not (name == "tokenizer_source" and not value.exists())
+            if value is not None and name != "api_key" and not (name == "tokenizer_source" and not value.exists())
         }
 
 
@@ -121,6 +127,14 @@ class _Reader:
         if text and not Path(text).exists():
             self.problems.append(f"{name} is {text!r}: there is no such file or folder; correct it or leave it out")
         return Path(text) if text else None
+
+    def secret(self, name: str) -> str | None:
+        """The secret in ``name``, None when not given; one that no header can carry is a problem. Told to nobody."""
+        given = self._environment.get(name, "")
+        text = given.strip()
+        if given and not (text and text.isascii() and text.isprintable() and " " not in text):
+            self.problems.append(f"{name} (not shown): must be printable ASCII characters without spaces, or left out")
+        return text or None
 
     def one_of(self, name: str, allowed: Sequence[str]) -> str | None:
         """The text in ``name``, None when not given; one that is not ``allowed`` is a problem."""

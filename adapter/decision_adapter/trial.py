@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from decision_adapter.errors import TrialError
-from decision_adapter.settings import Settings
+from decision_adapter.settings import API_KEY, Settings
 
 REFUSED = 3
 """Exit status of a child that says itself, in its last line, why it cannot go on."""
@@ -44,7 +44,7 @@ class Trial:
             [sys.executable, "-m", "decision_adapter.trial_child"],
             cwd=Path(__file__).parents[1],
             stderr=subprocess.PIPE,
-            env=os.environ | settings.environment() | {"GGML_NO_BACKTRACE": "1"},
+            env=environment(settings, os.environ),
         )
 
     def __enter__(self) -> Self:
@@ -65,6 +65,12 @@ class Trial:
         problem = explain(self._process.returncode, said.decode("utf-8", "replace"))
         if problem is not None:
             raise TrialError(problem)
+
+
+def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a child for ``settings``: what it would inherit, but for the key, which it has no use for."""
+    without_key = {name: value for name, value in inherited.items() if name != API_KEY}
+    return without_key | settings.environment() | {"GGML_NO_BACKTRACE": "1"}
 
 
 def explain(status: int, said: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from decision_adapter.settings import Settings
-from tests.adapter.answers import parts_of
+from tests.adapter.expectations import parts_of
 
 REQUESTS = Path(__file__).parents[1] / "requests"
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]

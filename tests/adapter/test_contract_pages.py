@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapter.answers import parts_of
+from tests.adapter.expectations import parts_of
 
 
 def blocks(root: Path, page: str, language: str) -> list[str]:

@@ -31,6 +31,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         lib_dir=BASE_IMAGE_LIBRARIES if BASE_IMAGE_LIBRARIES.is_dir() else None,
         prompt_profile=None,
         calibration_path=None,
+        api_key=None,
     )
 
 
@@ -72,6 +73,26 @@ def test_a_prompt_profile_is_one_of_those_there_are() -> None:
 def test_a_calibration_that_is_not_there_is_a_problem() -> None:
     with pytest.raises(SettingsError, match=r"SEMIF_CALIBRATION_PATH is '/nowhere': there is no such file"):
         Settings.from_environment({"SEMIF_CALIBRATION_PATH": "/nowhere"})
+
+
+@pytest.mark.parametrize(("text", "key"), [("", None), ("k-123", "k-123"), (" k-123\n", "k-123"), ("~!", "~!")])
+def test_a_key_is_taken_without_the_spaces_around_it(text: str, key: str | None) -> None:
+    assert Settings.from_environment({"SEMIF_API_KEY": text}).api_key == key
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "two words", "tab\tin", "clé", "zero\x00"])
+def test_a_key_that_no_header_can_carry_is_a_problem_and_not_shown(text: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_environment({"SEMIF_API_KEY": text})
+    assert raised.value.problems == [
+        "SEMIF_API_KEY (not shown): must be printable ASCII characters without spaces, or left out"
+    ]
+
+
+def test_a_key_is_not_shown_and_not_handed_on() -> None:
+    settings = Settings.from_environment({"SEMIF_API_KEY": "k-123"})
+    assert "k-123" not in repr(settings)
+    assert "SEMIF_API_KEY" not in settings.environment()
 
 
 def test_the_tokenizer_is_looked_for_in_the_model_folder(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from decision_adapter.trial import CAUSES, REFUSED, explain
+from decision_adapter.settings import Settings
+from decision_adapter.trial import CAUSES, REFUSED, environment, explain
 
 
 def test_a_child_that_scored_is_no_problem() -> None:
@@ -45,6 +46,13 @@ def test_any_other_end_is_told_with_its_last_line() -> None:
     assert sentence == (
         "the first decode, tried in a process of its own, failed with exit status 1; it last said: MemoryError"
     )
+
+
+def test_the_child_gets_the_settings_and_not_the_key() -> None:
+    settings = Settings.from_environment({"SEMIF_THREADS": "3", "SEMIF_API_KEY": "k-123"})
+    found = environment(settings, {"PATH": "/bin", "SEMIF_API_KEY": "k-123", "SEMIF_THREADS": "2"})
+    assert (found["PATH"], found["SEMIF_THREADS"]) == ("/bin", "3")
+    assert "k-123" not in str(found)
 
 
 def preloaded(folder: Path, function: str) -> str:

@@ -1,4 +1,4 @@
-"""Comparing an answer with what is expected of parts of it."""
+"""Comparing an answer with one that tells only some of its fields, and numbers to a few digits."""
 
 from typing import Any
 
