@@ -32,14 +32,12 @@ ROUTES = (
     "GET /v1/models; of OpenAI, POST /v1/decisions"
 )
 
-OPEN = ("/ping", "/metrics")
-"""Paths that need no key, for those who watch the container; all others do where there is one."""
-
 REQUEST_ID = "x-typesafe-request-id"
 """The header that names a request; System One's name for it, whose clients look there."""
 
-QUIET = ("/ping", "/metrics")
-"""Paths that are asked several times a minute: logged at debug level, and not counted."""
+WATCHING = ("/ping", "/metrics")
+"""Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
+not counted."""
 
 Answer = tuple[Response, int]
 
@@ -111,7 +109,7 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     @app.before_request
     def admit() -> None:
         g.contract = contract_of_path.get(request.path)
-        if settings.api_key is not None and request.path not in OPEN:
+        if settings.api_key is not None and request.path not in WATCHING:
             authorization.check(request.headers.get("Authorization"), settings.api_key)
 
     return app
@@ -191,7 +189,7 @@ def _record_requests(app: Flask) -> None:
     @app.after_request
     def finish(response: Response) -> Response:
         seconds, outcome = time.perf_counter() - g.started, g.get("outcome", "ok")
-        quiet = request.path in QUIET
+        quiet = request.path in WATCHING
         if not quiet:
             metrics.REQUESTS.labels(outcome).inc()
             metrics.LATENCY.observe(seconds)

@@ -10,16 +10,22 @@ from decision_adapter.json_body import type_name
 
 M = TypeVar("M", bound=BaseModel)
 
+MAX_PROBLEMS = 1000
+"""Problems that are looked at: to describe each takes time and memory in which nobody else is served."""
+
 
 def validate(model: type[M], value: object, place: Place = ()) -> M:
     """``value``, which stands at ``place`` of a body, as a ``model``.
 
     Raises:
-        InvalidRequestError: with each problem that pydantic found.
+        InvalidRequestError: with each problem that pydantic found, or their number where there are very many.
     """
     try:
         return model.model_validate(value)
     except ValidationError as error:
+        if error.error_count() > MAX_PROBLEMS:
+            sentence = f"has {error.error_count()} problems, too many to tell"
+            raise InvalidRequestError(Problem(place, sentence)) from None
         raise InvalidRequestError(*(_problem(detail, place) for detail in error.errors(include_url=False))) from error
 
 

@@ -90,3 +90,8 @@ def test_all_problems_are_kept_and_three_are_told() -> None:
         "home.pets.a.cat.lives[0]: must be a string, got number; home.pets.a.cat.lives[1]: must be a string, got null; "
         "home.pets.a.cat.x: is not a field of the contract; remove it (and 2 more)"
     )
+
+
+def test_of_very_many_problems_the_number_is_told() -> None:
+    pets = {str(index): 1 for index in range(1001)}
+    assert problems({"pets": pets}) == [Problem(("home",), "has 1001 problems, too many to tell")]

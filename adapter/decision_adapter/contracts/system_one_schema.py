@@ -58,7 +58,7 @@ class NoulQuestion(_Question):
     """A question to be answered with yes or no; it has instructions, or says what counts as yes or no."""
 
     type: Literal["noul"]
-    criteria: NoulCriteria | None = None
+    criteria: Annotated[NoulCriteria | None, BeforeValidator(_few)] = None
 
 
 class ChoiceQuestion(_Question):

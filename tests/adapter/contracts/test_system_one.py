@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from decision_adapter import errors
+from decision_adapter import decider, errors
 from decision_adapter.contracts import system_one
 from decision_adapter.contracts.system_one import ALIAS, ERROR_TYPES, ask, models, refuse
 from decision_adapter.decision import MAX_OPTIONS, Decision
 from decision_adapter.errors import InvalidRequestError, Problem, TooLargeError, UnknownModelError
 from decision_adapter.scorer import Scores, Usage
+from tests.adapter.byte_engine import ByteTokenizer
 
 MODEL = {"gguf": {"file": "tiny.gguf"}, "calibration": None}
 
@@ -124,6 +125,20 @@ def test_a_level_is_read_by_its_description_alone() -> None:
         ("1", '{"label": "Angry"}'),
         ("2", '""'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "listed"),
+    [
+        (noul(instructions="?", criteria={"true": "It is."}), "(A) no\n(B) yes: It is."),
+        (choice({"Billing": "Payments.", "Sales": None}), "(A) Billing: Payments.\n(B) Sales"),
+        (score(["Calm", "Angry"]), "(A) 0: Calm\n(B) 1: Angry"),
+    ],
+)
+def test_a_decider_reads_each_name_once_as_it_was_trained(question: dict[str, Any], listed: str) -> None:
+    tokenizer = ByteTokenizer()
+    rendered = decider.plain(tokenizer).render(decision(question))
+    assert tokenizer.text(rendered.ids.tolist()).endswith(f"Options:\n{listed}\nAnswer: (")
 
 
 def test_a_noul_with_criteria_needs_no_instructions() -> None:
@@ -258,6 +273,10 @@ def test_another_model_is_not_answered_for(name: str) -> None:
         (
             body({"q": choice({f"n{index}": 1 for index in range(256)})}),
             [(["body", "questions", "q", "choice", "criteria"], "allows at most 255, got 256")],
+        ),
+        (
+            body({"q": noul(criteria=dict.fromkeys(map(str, range(256))))}),
+            [(["body", "questions", "q", "noul", "criteria"], "allows at most 255, got 256")],
         ),
         (
             body({"q": choice(None)}),
