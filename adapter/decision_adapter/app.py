@@ -4,21 +4,13 @@ import logging
 import time
 
 from flask import Flask, Request, Response, g, jsonify, request
-from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import connection, errors, json_body, metrics
+from decision_adapter import connection, errors, json_body, metrics, preparation, request_body
 from decision_adapter.contracts import semif
 from decision_adapter.contracts.contract import Contract
 from decision_adapter.contracts.shape import contract_of
-from decision_adapter.errors import (
-    InvalidRequestError,
-    Problem,
-    RequestError,
-    ScoringError,
-    TooLargeError,
-    UnsupportedContentError,
-)
+from decision_adapter.errors import RequestError, ScoringError, UnsupportedContentError
 from decision_adapter.loading import BackgroundLoad
 from decision_adapter.settings import Settings
 
@@ -60,8 +52,10 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
     @app.post("/invocations")
     def invocations() -> Answer:
-        body = json_body.parse(_read_body(request, settings.max_body_bytes))
-        return decide(body, contract_of(body, contracts))
+        sent = _read_body(request, settings.max_body_bytes)
+        with preparation.alone():
+            body = json_body.parse(sent)
+            return decide(body, contract_of(body, contracts))
 
     _answer_errors(app)
     _record_requests(app)
@@ -69,26 +63,17 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
 
 def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
-    """The body, once its declared type is JSON.
+    """The body, decompressed, once its declared type is JSON.
 
     Raises:
-        InvalidRequestError: it ends early or its chunks are malformed.
         UnsupportedContentError: it is declared as something else, or not at all.
-        TooLargeError: it has more than ``max_body_bytes``.
+        RequestError: those of ``request_body``.
     """
     if not incoming.is_json:
         declared = incoming.headers.get("Content-Type", "nothing")[:80]
         raise UnsupportedContentError(f"Content-Type: must be application/json, got {declared}")
-    try:
-        # A body sent in chunks declares no length, so what counts is what comes; one byte more than allowed is enough.
-        declared_bytes = incoming.content_length or 0
-        body: bytes = b"" if declared_bytes > max_body_bytes else incoming.stream.read(max_body_bytes + 1)
-    except (OSError, ParseException) as error:
-        raise InvalidRequestError(Problem((), f"cannot be read: {error}")) from error
-    size = max(declared_bytes, len(body))
-    if size > max_body_bytes:
-        raise TooLargeError(f"body: {size} bytes, at most {max_body_bytes} (SEMIF_MAX_BODY_BYTES); shorten the state")
-    return body
+    body = request_body.read(incoming.stream, incoming.content_length, max_body_bytes)
+    return request_body.decode(body, incoming.headers.get("Content-Encoding", ""), max_body_bytes)
 
 
 def _answer_errors(app: Flask) -> None:
@@ -101,7 +86,7 @@ def _answer_errors(app: Flask) -> None:
             log.error("scoring failed: %s", error, exc_info=error)
         contract: Contract | None = g.get("contract")
         body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, headers
+        return jsonify(body), status, {**error.headers, **headers}
 
     @app.errorhandler(HTTPException)
     def not_ours(error: HTTPException) -> Answer:
