@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from decision_adapter import errors, json_body
+from decision_adapter import errors, json_body, preparation
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
@@ -104,7 +104,8 @@ class _Turns:
             try:
                 return self._score(asked)
             except BusyError:
-                time.sleep(PAUSE_SECONDS)
+                with preparation.waiting():
+                    time.sleep(PAUSE_SECONDS)
             except DeadlineError:
                 break
         raise BusyError("no time left for this record before the deadline of the whole body; send it again")

@@ -43,6 +43,8 @@ ERROR_TYPES: Mapping[type[RequestError], str] = {
     errors.AuthenticationError: "authentication_error",
     errors.TooLargeError: "max_tokens_exceeded",
     errors.UnsupportedContentError: "unsupported_media_type",
+    errors.UnsupportedEncodingError: "unsupported_media_type",
+    errors.LateRequestError: "timeout_error",
     errors.BusyError: "overloaded_error",
     errors.LoadingError: "overloaded_error",
     errors.StoppingError: "overloaded_error",
