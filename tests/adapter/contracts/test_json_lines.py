@@ -159,5 +159,5 @@ def test_when_the_caller_hangs_up_nothing_more_is_scored() -> None:
 def test_the_number_of_records_is_bounded() -> None:
     lines = "1\n" * json_lines.MAX_RECORDS
     assert len(answer(lines, Scripted())) == json_lines.MAX_RECORDS
-    with pytest.raises(TooLargeError, match="10001 records, at most 10000"):
+    with pytest.raises(TooLargeError, match="more than 10000 records"):
         answer(lines + "1", Scripted())
