@@ -1,5 +1,6 @@
 """gunicorn's configuration: one worker, whose threads share one model."""
 
+import ctypes
 import os
 import signal
 from pathlib import Path
@@ -32,6 +33,8 @@ DRAIN_SECONDS = 20
 # Longer than the idle time of the platform's connection pool, which would meet a closed connection otherwise.
 keepalive = 75
 max_requests = 0
+# No proxy of ours is in front: what a client says about schemes and script names is not believed.
+forwarded_allow_ips = ""
 
 # The worker's sign of life is a file; on a slow disk touching it can block.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -39,6 +42,20 @@ control_socket_disable = True
 
 logconfig_dict = CONFIGURATION
 accesslog = None  # the application logs its requests itself, with their outcome
+
+
+# From glibc's malloc.h.
+M_TRIM_THRESHOLD = -1
+M_ARENA_MAX = -8
+KEPT_FREE_BYTES = 4 * 1024 * 1024
+
+
+def post_fork(_server: object, _worker: Worker) -> None:
+    """Give back the memory of a large request: glibc would keep some for each thread, and more each time."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc alone
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, 1)
+        mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES)
 
 
 def post_worker_init(worker: Worker) -> None:

@@ -3,24 +3,26 @@
 import logging
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
-from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from decision_adapter import authorization, connection, errors, json_body, metrics, openapi
+from decision_adapter import (
+    authorization,
+    connection,
+    errors,
+    json_body,
+    metrics,
+    openapi,
+    preparation,
+    request_body,
+)
 from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
-from decision_adapter.errors import (
-    InvalidRequestError,
-    Problem,
-    RequestError,
-    ScoringError,
-    TooLargeError,
-    UnsupportedContentError,
-)
+from decision_adapter.errors import RequestError, ScoringError, UnsupportedContentError
 from decision_adapter.loading import BackgroundLoad
 from decision_adapter.scorer import Scores
 from decision_adapter.settings import Settings
@@ -59,17 +61,21 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
         environ = request.environ
         return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), started)
 
-    def decide(body: dict[str, object], contract: Contract) -> Answer:
-        g.contract = contract  # which tells errors, too
-        asked = contract.ask(body)
-        return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
+    def decide(contract_for: Callable[[dict[str, object]], Contract]) -> Answer:
+        sent = _read_json(request, settings.max_body_bytes)
+        with preparation.alone():
+            body = json_body.parse(sent)
+            g.contract = contract = contract_for(body)  # which tells errors, too
+            asked = contract.ask(body)
+            return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
 
     def decide_lines(body: bytes) -> Answer:
         started = time.perf_counter()
         deadline = started + settings.deadline_seconds
-        lines = json_lines.answer(
-            body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
-        )
+        with preparation.alone():
+            lines = json_lines.answer(
+                body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
+            )
         return Response(lines, content_type=json_lines.CONTENT_TYPE), 200
 
     @app.get("/ping")
@@ -92,12 +98,11 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     def invocations() -> Answer:
         if request.mimetype in json_lines.CONTENT_TYPES:
             return decide_lines(_read_body(request, settings.max_body_bytes))
-        body = json_body.parse(_read_json(request, settings.max_body_bytes))
-        return decide(body, contract_of(body, contracts))
+        return decide(lambda body: contract_of(body, contracts))
 
     @app.post("/v1/systemone")
     def ask_system_one() -> Answer:
-        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), systemone)
+        return decide(lambda _: systemone)
 
     @app.get("/v1/models")
     def models() -> Answer:
@@ -105,7 +110,7 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
     @app.post("/v1/decisions")
     def ask_openai() -> Answer:
-        return decide(json_body.parse(_read_json(request, settings.max_body_bytes)), openai)
+        return decide(lambda _: openai)
 
     _answer_errors(app)
     _record_requests(app)
@@ -120,11 +125,11 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
 
 
 def _read_json(incoming: Request, max_body_bytes: int) -> bytes:
-    """The body, once its declared type is JSON.
+    """The body, decompressed, once its declared type is JSON.
 
     Raises:
         UnsupportedContentError: it is declared as something else, or not at all.
-        RequestError: it cannot be read.
+        RequestError: those of ``request_body``.
     """
     if not incoming.is_json:
         declared = incoming.headers.get("Content-Type", "nothing")[:80]
@@ -135,22 +140,13 @@ def _read_json(incoming: Request, max_body_bytes: int) -> bytes:
 
 
 def _read_body(incoming: Request, max_body_bytes: int) -> bytes:
-    """The body, whatever its type.
+    """The body, decompressed, whatever its type.
 
     Raises:
-        InvalidRequestError: it ends early or its chunks are malformed.
-        TooLargeError: it has more than ``max_body_bytes``.
+        RequestError: those of ``request_body``.
     """
-    try:
-        # A body sent in chunks declares no length, so what counts is what comes; one byte more than allowed is enough.
-        declared_bytes = incoming.content_length or 0
-        body: bytes = b"" if declared_bytes > max_body_bytes else incoming.stream.read(max_body_bytes + 1)
-    except (OSError, ParseException) as error:
-        raise InvalidRequestError(Problem((), f"cannot be read: {error}")) from error
-    size = max(declared_bytes, len(body))
-    if size > max_body_bytes:
-        raise TooLargeError(f"body: {size} bytes, at most {max_body_bytes} (SEMIF_MAX_BODY_BYTES); shorten the state")
-    return body
+    body = request_body.read(incoming.stream, incoming.content_length, max_body_bytes)
+    return request_body.decode(body, incoming.headers.get("Content-Encoding", ""), max_body_bytes)
 
 
 def _answer_errors(app: Flask) -> None:
@@ -159,7 +155,7 @@ def _answer_errors(app: Flask) -> None:
     def tell(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         contract: Contract | None = g.get("contract")
         body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, headers
+        return jsonify(body), status, {**error.headers, **headers}
 
     @app.errorhandler(RequestError)
     def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:

@@ -14,6 +14,8 @@
         ├── AuthenticationError       401  the key is missing or wrong
         ├── TooLargeError             413  a limit is passed; the message names the limit and its setting
         ├── UnsupportedContentError   415  the body is not declared as JSON
+        ├── UnsupportedEncodingError  415  the body is compressed in a way that is not understood
+        ├── LateRequestError          408  the body did not arrive in time
         ├── BusyError                 503  retryable: all places are taken
         ├── LoadingError              503  retryable: the model is not ready yet
         ├── StoppingError             503  retryable: the container is shutting down, and this took too long
@@ -25,7 +27,9 @@ Only these become answers below 500; any other exception is a 500 with a log lin
 an error with another status than the one here, which is SemIf's.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 class AdapterError(Exception):
@@ -67,6 +71,9 @@ class ModelError(StartError):
 
 class RequestError(AdapterError):
     """A request that is answered with an error; the message is what the caller reads."""
+
+    headers: ClassVar[Mapping[str, str]] = {}
+    """HTTP's own headers for this error, whatever contract tells it."""
 
 
 Place = tuple[str | int, ...]
@@ -124,6 +131,16 @@ class UnsupportedContentError(RequestError):
     """The body is not declared as JSON."""
 
 
+class UnsupportedEncodingError(RequestError):
+    """The Content-Encoding is unknown, or there are several."""
+
+    headers: ClassVar[Mapping[str, str]] = {"Accept-Encoding": "zstd, gzip, identity"}
+
+
+class LateRequestError(RequestError):
+    """The body took longer to arrive than it may."""
+
+
 class BusyError(RequestError):
     """Every place is taken; the same request can succeed later."""
 
@@ -154,6 +171,8 @@ STATUS: dict[type[RequestError], int] = {
     AuthenticationError: 401,
     TooLargeError: 413,
     UnsupportedContentError: 415,
+    UnsupportedEncodingError: 415,
+    LateRequestError: 408,
     BusyError: 503,
     LoadingError: 503,
     StoppingError: 503,

@@ -2,15 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from decision_adapter.errors import InvalidRequestError, Problem, printable
 
 MAX_DEPTH = 64
 """Levels of nesting accepted; far below what Python's own encoder can take, far above what evidence needs."""
-
-LinkedPlace = tuple[()] | tuple["LinkedPlace", str | int]
-"""Where a value stands: its container's place and its key or index. Linked, so that walking copies no path."""
 
 
 def parse(body: bytes) -> dict[str, object]:
@@ -36,11 +33,12 @@ def parse(body: bytes) -> dict[str, object]:
         raise _wrong("an integer has more digits than can be read") from error
     if not isinstance(value, dict):
         raise _wrong(f"must be a JSON object, got {type_name(value)}")
-    for place, depth, item in _walk(value):
-        if depth > MAX_DEPTH:
-            raise _wrong(f"nested deeper than {MAX_DEPTH} levels", place)
-        if isinstance(item, str) and not _encodable(item):
-            raise _wrong("holds half of a surrogate pair, which is no character", place)
+    for steps, item in _walk(value):
+        if len(steps) > MAX_DEPTH:
+            raise _wrong(f"nested deeper than {MAX_DEPTH} levels", steps)
+        texts = item if isinstance(item, dict) else (item,)  # of an object, its keys
+        if any(isinstance(text, str) and not _encodable(text) for text in texts):
+            raise _wrong("holds half of a surrogate pair, which is no character", steps)
     return value
 
 
@@ -50,27 +48,38 @@ def type_name(value: object) -> str:
     return names.get(type(value), "null")
 
 
-def _walk(root: object) -> Iterator[tuple[LinkedPlace, int, object]]:
-    """Place, depth and value of everything in ``root``, keys included; without recursion."""
-    stack: list[tuple[LinkedPlace, int, object]] = [((), 0, root)]
-    while stack:
-        place, depth, value = stack.pop()
-        yield place, depth, value
-        if depth > MAX_DEPTH:
-            continue
-        if isinstance(value, dict):
-            stack.extend(((place, key), depth + 1, item) for key, item in value.items())
-            stack.extend((place, depth + 1, key) for key in value)
-        elif isinstance(value, list):
-            stack.extend(((place, index), depth + 1, item) for index, item in enumerate(value))
+def _walk(root: object) -> Iterator[tuple[list[str | int], object]]:
+    """Everything in ``root``, with the steps that lead there.
 
-
-def _wrong(sentence: str, place: LinkedPlace = ()) -> InvalidRequestError:
+    Without recursion, and with memory for the depth alone: small values already take many times the bytes of a body.
+    The steps are one list, which changes.
+    """
     steps: list[str | int] = []
-    while place:
-        place, step = place
-        steps.append(step)
-    return InvalidRequestError(Problem(tuple(reversed(steps)), sentence, "json_invalid"))
+    yield steps, root
+    levels = [_children(root)]
+    while levels:
+        for step, item in levels[-1]:
+            steps.append(step)
+            yield steps, item
+            if isinstance(item, dict | list):
+                levels.append(_children(item))
+                break
+            steps.pop()
+        else:
+            levels.pop()
+            if steps:
+                steps.pop()
+
+
+def _children(value: object) -> Iterator[tuple[str | int, object]]:
+    """Key or index, and value, of what is right in ``value``."""
+    if isinstance(value, dict):
+        return iter(value.items())
+    return enumerate(value) if isinstance(value, list) else iter(())
+
+
+def _wrong(sentence: str, steps: Sequence[str | int] = ()) -> InvalidRequestError:
+    return InvalidRequestError(Problem(tuple(steps), sentence, "json_invalid"))
 
 
 def _encodable(text: str) -> bool:

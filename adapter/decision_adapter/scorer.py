@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from decision_adapter import metrics
+from decision_adapter import metrics, preparation
 from decision_adapter.admission import Admission
 from decision_adapter.calibration import Calibration
 from decision_adapter.decision import Decision, Option
@@ -118,11 +118,12 @@ class EngineScorer:
         readings = self._readings(decisions)
         self._check_limits(readings)
         encoded = time.perf_counter()
-        evaluated = self._admission.run(
-            lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)),
-            called if started is None else started,
-            still_wanted,
-        )
+        with preparation.waiting():
+            evaluated = self._admission.run(
+                lambda stop: evaluate(readings, lambda prompts: self._engine.evaluate(prompts, stop)),
+                called if started is None else started,
+                still_wanted,
+            )
         usage = self._count(readings, evaluated)
         results = [self._result(reading, found) for reading, found in zip(readings, evaluated, strict=True)]
         evaluations = [evaluation for found in evaluated for evaluation in found.all]
@@ -162,6 +163,7 @@ class EngineScorer:
             layout = self._profile.layout(decision)
             if layout.name not in state_ids:
                 state_ids[layout.name] = layout.encode_state(decision)
+                self._check_length(decision, len(state_ids[layout.name]), "tokens in the state alone")
             readings.append(prepare(decision, layout, state_ids[layout.name], self._temperature(decision)))
         return readings
 
@@ -175,11 +177,7 @@ class EngineScorer:
             TooLargeError: a decision or the request has too many tokens, for the memory or for the time there is.
         """
         for reading in readings:
-            if reading.longest > self._engine.max_tokens:
-                raise TooLargeError(
-                    f"decision {reading.decision.id[:40]!r}: {reading.longest} tokens, at most "
-                    f"{self._engine.max_tokens} (SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
-                )
+            self._check_length(reading.decision, reading.longest, "tokens")
         tokens = _state_tokens(readings) + sum(reading.suffix_tokens for reading in readings)
         if tokens > self._max_request_tokens:
             raise TooLargeError(
@@ -188,6 +186,13 @@ class EngineScorer:
                 "decisions at a time, or ask for a cheaper readout"
             )
         self._pace.check(tokens)
+
+    def _check_length(self, decision: Decision, tokens: int, what: str) -> None:
+        if tokens > self._engine.max_tokens:
+            raise TooLargeError(
+                f"decision {decision.id[:40]!r}: {tokens} {what}, at most {self._engine.max_tokens} "
+                "(SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
+            )
 
     def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> Usage:
         """Take note of the tokens that were decoded and of those that were not; returns what the request used."""

@@ -88,6 +88,14 @@ class Container:
         finally:
             connection.close()
 
+    def metric(self, name: str) -> float:
+        """The metric ``name``, with its labels as Prometheus writes them; 0 when there is none yet."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_SECONDS) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            lines = connection.makefile("r", encoding="utf-8").read().splitlines()
+        values = [line.removeprefix(f"{name} ") for line in lines if line.startswith(f"{name} ")]
+        return float(values[0]) if values else 0.0
+
     def score_in_background(self, body: Any) -> Any:
         """A future of the answer; the request is known to be in the engine when this returns."""
         small = {"decision": {"id": "d", "state": "s", "question": "q", "options": OPTIONS}}

@@ -1,7 +1,6 @@
 """Clients that people use, each as they use it: the `openai` package and curl, against a tiny model."""
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -55,27 +54,19 @@ def decide(client: openai.OpenAI, *questions: Any, state: Any = STATE) -> Any:
     return client.decisions.create(model="gpt-6-luna", input=state, questions=list(questions))
 
 
-def metric(container: Any, line: str) -> float:
-    """The value of the metric ``line``, labels and all; 0 when there is none yet."""
-    with socket.create_connection(("127.0.0.1", container.port), timeout=PATIENCE_SECONDS) as connection:
-        connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-        lines = connection.makefile("r", encoding="utf-8").read().splitlines()
-    return next((float(one.rpartition(" ")[2]) for one in lines if one.rpartition(" ")[0] == line), 0.0)
-
-
 @contextmanager
 def busy(container: Any) -> Iterator[None]:
     """A container that is scoring 400 questions when the block begins; the block has to meet its busy answer."""
     outcome = 'decision_requests_total{outcome="BusyError"}'
-    before = metric(container, outcome)
+    before = container.metric(outcome)
     with client_of(container) as other, ThreadPoolExecutor(1) as pool:
         held = pool.submit(decide, other, *[PREDICATE] * 400, state=f"{STATE} {time.monotonic()}" * 10)
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while metric(container, "decision_queue_depth") != 1:
+        while container.metric("decision_queue_depth") != 1:
             assert time.monotonic() < deadline, held
         yield
         assert len(held.result(PATIENCE_SECONDS).answers) == 400
-    assert metric(container, outcome) > before
+    assert container.metric(outcome) > before
 
 
 def test_openai_reads_each_kind_of_answer(client: openai.OpenAI) -> None:

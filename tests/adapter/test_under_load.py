@@ -38,24 +38,15 @@ def long(name: str, sentences: int = 80) -> dict[str, Any]:
     return {"decision": {"id": name, "state": state, "question": "Was it seen?", "options": OPTIONS}}
 
 
-def metric(container: Any, name: str) -> float:
-    """The metric ``name``, with its labels as Prometheus writes them; 0 when there is none yet."""
-    with socket.create_connection(("127.0.0.1", container.port), timeout=PATIENCE_SECONDS) as connection:
-        connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-        lines = connection.makefile("r", encoding="utf-8").read().splitlines()
-    values = [line.removeprefix(f"{name} ") for line in lines if line.startswith(f"{name} ")]
-    return float(values[0]) if values else 0.0
-
-
 def wait_for_depth(container: Any, depth: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while metric(container, "decision_queue_depth") != depth:
+    while container.metric("decision_queue_depth") != depth:
         assert time.monotonic() < deadline, f"never {depth} in flight"
         time.sleep(0.01)
 
 
 def outcome(container: Any, name: str) -> float:
-    return metric(container, f'decision_requests_total{{outcome="{name}"}}')
+    return container.metric(f'decision_requests_total{{outcome="{name}"}}')
 
 
 def test_who_comes_first_is_scored_first_and_who_finds_no_place_is_told_when_to_retry(
@@ -95,7 +86,7 @@ def test_who_comes_first_is_scored_first_and_who_finds_no_place_is_told_when_to_
 
 def test_a_client_that_hangs_up_while_it_waits_is_not_scored(queueing: Any, callers: ThreadPoolExecutor) -> None:
     # given a long decision, and one behind it whose client goes away
-    gone, scored = outcome(queueing, "ClientGoneError"), metric(queueing, "decision_prompt_tokens_total")
+    gone, scored = outcome(queueing, "ClientGoneError"), queueing.metric("decision_prompt_tokens_total")
     first = callers.submit(queueing.score, long("held"))
     wait_for_depth(queueing, 1)
     body = json.dumps(long("nobody")).encode()
@@ -109,7 +100,7 @@ def test_a_client_that_hangs_up_while_it_waits_is_not_scored(queueing: Any, call
     # then no token of it is decoded
     assert status == 200
     assert outcome(queueing, "ClientGoneError") == gone + 1
-    assert metric(queueing, "decision_prompt_tokens_total") == scored + answer["result"]["input_tokens"]
+    assert queueing.metric("decision_prompt_tokens_total") == scored + answer["result"]["input_tokens"]
 
 
 def test_a_decision_that_overruns_is_aborted_and_the_next_one_is_scored(

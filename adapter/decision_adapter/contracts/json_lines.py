@@ -7,12 +7,14 @@ A record is admitted to the engine by itself, all within the deadline of the one
     a record that fails     gets its contract's error, with the line's number and the status it would have had alone
 """
 
+import io
 import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
-from decision_adapter import errors, json_body
+from decision_adapter import errors, json_body, preparation
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
 from decision_adapter.errors import (
@@ -52,9 +54,10 @@ def answer(body: bytes, contracts: Sequence[Contract], score: Score, seconds_lef
         TooLargeError: more than ``MAX_RECORDS`` records.
         RequestError: nothing was scored, and the same body can succeed later; or nobody waits any more.
     """
-    records = [(number, line) for number, line in enumerate(body.split(b"\n"), start=1) if line.strip()]
+    lines_sent = enumerate(io.BytesIO(body), start=1)
+    records = list(islice(((number, line) for number, line in lines_sent if line.strip()), MAX_RECORDS + 1))
     if len(records) > MAX_RECORDS:
-        raise TooLargeError(f"body: {len(records)} records, at most {MAX_RECORDS}; send several requests")
+        raise TooLargeError(f"body: more than {MAX_RECORDS} records; send several requests")
     lines = _Turns(score, seconds_left).answers(records, contracts)
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
 
@@ -84,7 +87,7 @@ class _Turns:
                 if not self._began and type(error) in errors.RETRY_AFTER_SECONDS:
                     raise
                 if isinstance(error, ScoringError):
-                    log.error("scoring failed: %s", error, exc_info=error)  # noqa: TRY400  # as a whole request's
+                    log.exception("scoring failed")
                 yield _refusal(number, error, contract)
             except Exception as error:
                 log.exception("scoring failed")
@@ -104,7 +107,8 @@ class _Turns:
             try:
                 return self._score(asked)
             except BusyError:
-                time.sleep(PAUSE_SECONDS)
+                with preparation.waiting():
+                    time.sleep(PAUSE_SECONDS)
             except DeadlineError:
                 break
         raise BusyError("no time left for this record before the deadline of the whole body; send it again")

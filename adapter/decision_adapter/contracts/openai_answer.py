@@ -8,23 +8,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from decision_adapter.contracts.answer_readout import AnswerReadout
 
-class Answer(BaseModel):
-    """What all answers have in common."""
-
-    name: str | None = Field(description="Of the question, null when it has none.")
-    x_option_mass: float = Field(description="Share of the model's whole distribution that fell on the options.")
-    x_option_logits: list[float] = Field(description="The model's own logits; a predicate's are of no and yes.")
-    x_temperature: float = Field(description="Of the calibration, 1 without one.")
-    x_prompt_profile: str = Field(description="How the decision was written for the model.")
-    x_prompt_sha256: str = Field(description="SHA-256, in hex, of the prompt that the model read.")
+NAME = Field(description="Of the question, null when it has none.")
 
 
-class PredicateAnswer(Answer):
+class PredicateAnswer(BaseModel):
     """How likely the statement is."""
 
     type: Literal["predicate"] = "predicate"
+    name: str | None = NAME
     probability: float = Field(description="That it is true.")
+    x_readout: AnswerReadout
 
 
 class ChoiceProbability(BaseModel):
@@ -34,13 +29,15 @@ class ChoiceProbability(BaseModel):
     probability: float
 
 
-class OpenAIChoiceAnswer(Answer):
+class OpenAIChoiceAnswer(BaseModel):
     """The likeliest choice."""
 
     type: Literal["choice"] = "choice"
+    name: str | None = NAME
     choice: str | bool
     probabilities: list[ChoiceProbability] = Field(description="In the order of the choices.")
-    confidence: float = Field(description="(n max - 1) / (n - 1): 0 when all are equally likely.")
+    confidence: float = Field(description="(n · max − 1) / (n − 1): 0 when all are equally likely.")
+    x_readout: AnswerReadout
 
 
 class ScoreProbability(BaseModel):
@@ -51,13 +48,15 @@ class ScoreProbability(BaseModel):
     probability: float
 
 
-class OpenAIScoreAnswer(Answer):
+class OpenAIScoreAnswer(BaseModel):
     """The expected level."""
 
     type: Literal["score"] = "score"
+    name: str | None = NAME
     score: float = Field(description="Sum of value times probability.")
     probabilities: list[ScoreProbability] = Field(description="In the order of the levels.")
     confidence: float = Field(description="How close the probabilities lie to the likeliest level.")
+    x_readout: AnswerReadout
 
 
 class InputTokensDetails(BaseModel):

@@ -17,6 +17,7 @@ from typing import Any, cast
 from decision_adapter import errors
 from decision_adapter.confidence import choice_confidence, score_confidence
 from decision_adapter.contracts import openai_answer as answers
+from decision_adapter.contracts.answer_readout import readout_of
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
 from decision_adapter.contracts.openai_request import (
     Choice,
@@ -139,35 +140,29 @@ def _answer(
     question: Question, result: dict[str, Any]
 ) -> answers.PredicateAnswer | answers.OpenAIChoiceAnswer | answers.OpenAIScoreAnswer:
     probabilities: list[float] = result["probabilities"]
-    shared = {
-        "name": question.name,
-        "x_option_mass": result["allowed_token_mass"],
-        "x_option_logits": result["option_logits"],
-        "x_temperature": result["temperature"],
-        "x_prompt_profile": result["prompt_version"],
-        "x_prompt_sha256": result["prompt_sha256"],
-    }
     if isinstance(question, Predicate):
-        return answers.PredicateAnswer(**shared, probability=probabilities[1])
+        return answers.PredicateAnswer(name=question.name, probability=probabilities[1], x_readout=readout_of(result))
     if isinstance(question, Choice):
         values = [choice.value for choice in question.choices]
         return answers.OpenAIChoiceAnswer(
-            **shared,
+            name=question.name,
             choice=values[probabilities.index(max(probabilities))],
             probabilities=[
                 answers.ChoiceProbability(value=value, probability=probability)
                 for value, probability in zip(values, probabilities, strict=True)
             ],
             confidence=choice_confidence(probabilities),
+            x_readout=readout_of(result),
         )
     return answers.OpenAIScoreAnswer(
-        **shared,
+        name=question.name,
         score=sum(index * probability for index, probability in enumerate(probabilities)),
         probabilities=[
             answers.ScoreProbability(value=index, label=level.label, probability=probability)
             for index, (level, probability) in enumerate(zip(question.levels, probabilities, strict=True))
         ],
         confidence=score_confidence(probabilities),
+        x_readout=readout_of(result),
     )
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from decision_adapter import errors
 from decision_adapter.confidence import choice_confidence, score_confidence
+from decision_adapter.contracts.answer_readout import readout_of
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
 from decision_adapter.contracts.system_one_schema import (
-    AnswerReadout,
     ChoiceAnswer,
     ChoiceQuestion,
     ModelEntry,
@@ -43,6 +43,8 @@ ERROR_TYPES: Mapping[type[RequestError], str] = {
     errors.AuthenticationError: "authentication_error",
     errors.TooLargeError: "max_tokens_exceeded",
     errors.UnsupportedContentError: "unsupported_media_type",
+    errors.UnsupportedEncodingError: "unsupported_media_type",
+    errors.LateRequestError: "timeout_error",
     errors.BusyError: "overloaded_error",
     errors.LoadingError: "overloaded_error",
     errors.StoppingError: "overloaded_error",
@@ -174,13 +176,7 @@ def _answer(request: SystemOneRequest, scores: Scores) -> dict[str, object]:
 
 def _answer_of(question: Question, result: Mapping[str, Any]) -> NoulAnswer | ChoiceAnswer | ScoreAnswer:
     probabilities: Sequence[float] = result["probabilities"]
-    readout = AnswerReadout(
-        option_mass=result["allowed_token_mass"],
-        option_logits=result["option_logits"],
-        temperature=result["temperature"],
-        prompt_profile=result["prompt_version"],
-        prompt_sha256=result["prompt_sha256"],
-    )
+    readout = readout_of(result)
     if isinstance(question, NoulQuestion):
         return NoulAnswer(noul=probabilities[1], x_readout=readout)
     if isinstance(question, ChoiceQuestion):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from decision_adapter.contracts.answer_readout import AnswerReadout
 from decision_adapter.decision import MAX_OPTIONS, MIN_OPTIONS, State
 from decision_adapter.json_body import type_name
 
@@ -93,16 +94,6 @@ class SystemOneRequest(BaseModel):
         min_length=1, description="Each under a name of the caller's, which the model does not see."
     )
     assets: Annotated[None, BeforeValidator(_no_assets)] = Field(default=None, description="Images; there can be none.")
-
-
-class AnswerReadout(BaseModel):
-    """Where the probabilities of an answer come from."""
-
-    option_mass: float = Field(description="Share of the model's next-token distribution that fell on the options.")
-    option_logits: list[float] = Field(description="Of no and yes, or of the names or levels as sent.")
-    temperature: float = Field(description="What the logits were divided by; 1 without a calibration.")
-    prompt_profile: str = Field(description="How the question was written for the model.")
-    prompt_sha256: str = Field(description="SHA-256 of the prompt.")
 
 
 class NoulAnswer(BaseModel):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from decision_adapter.contracts import json_lines, openai_decisions, semif
+from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked
 from decision_adapter.errors import (
     BusyError,
@@ -20,7 +20,11 @@ from decision_adapter.errors import (
 )
 from decision_adapter.scorer import Scores
 
-CONTRACTS = [semif.contract(max_shared_decisions=8), openai_decisions.CONTRACT]
+CONTRACTS = [
+    semif.contract(max_shared_decisions=8),
+    system_one.contract(lambda: {"gguf": {"file": "m.gguf"}}),
+    openai_decisions.CONTRACT,
+]
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
 
 
@@ -29,6 +33,8 @@ def record(name: str) -> str:
 
 
 OPENAI = json.dumps({"model": "m", "input": "s", "questions": [{"type": "predicate", "instructions": "q"}]})
+
+SYSTEM_ONE = json.dumps({"model": "m", "state": "s", "questions": {"a": {"type": "noul", "instructions": "q"}}})
 
 
 class Scripted:
@@ -74,17 +80,18 @@ def test_other_line_breaks_of_unicode_belong_to_a_record() -> None:
 
 def test_a_bad_line_is_told_in_its_contract_s_shape_with_its_number_and_the_others_are_scored() -> None:
     # given a line that is no JSON, one of no contract, and a bad one of each contract, after a blank one
-    bad = ["", "{", '{"x": 1}', '{"decision": 7}', '{"input": 7, "model": "m", "questions": []}']
-    lines = answer("\n".join([record("a"), *bad, OPENAI, record("b")]), Scripted())
+    bad = ["", "{", '{"x": 1}', '{"decision": 7}', '{"input": 7, "model": "m", "questions": []}', '{"state": 7}']
+    lines = answer("\n".join([record("a"), *bad, OPENAI, SYSTEM_ONE, record("b")]), Scripted())
     # then
-    assert [line.get("line") for line in lines] == [None, 3, 4, 5, 6, None, None]
+    assert [line.get("line") for line in lines] == [None, 3, 4, 5, 6, 7, None, None, None]
     assert ids([lines[0], lines[-1]]) == ["a", "b"]
-    assert lines[5]["answers"][0]["type"] == "predicate"
+    assert lines[6]["answers"][0]["type"] == "predicate"
+    assert lines[7]["answers"]["a"]["type"] == "noul"
     assert lines[1]["error"].startswith("body: not JSON")
-    assert "belongs" not in lines[2]["error"]
+    assert lines[2]["error"].startswith("body: has none of the fields by which a contract is known")
     assert lines[3] == {"line": 5, "status": 400, "error": "decision: must be an object, got number"}
-    assert lines[4]["status"] == 400
-    assert lines[4]["error"]["param"] == "input"
+    assert (lines[4]["status"], lines[4]["error"]["param"]) == (400, "input")
+    assert (lines[5]["status"], lines[5]["detail"][0]["loc"]) == (422, ["body", "model"])
 
 
 def test_when_all_lines_are_bad_each_is_told() -> None:
@@ -152,5 +159,5 @@ def test_when_the_caller_hangs_up_nothing_more_is_scored() -> None:
 def test_the_number_of_records_is_bounded() -> None:
     lines = "1\n" * json_lines.MAX_RECORDS
     assert len(answer(lines, Scripted())) == json_lines.MAX_RECORDS
-    with pytest.raises(TooLargeError, match="10001 records, at most 10000"):
+    with pytest.raises(TooLargeError, match="more than 10000 records"):
         answer(lines + "1", Scripted())

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from decision_adapter.contracts import system_one
 from decision_adapter.contracts.openai_answer import DecisionResponse
 from decision_adapter.contracts.openai_decisions import ask, refuse
 from decision_adapter.contracts.openai_request import DecisionRequest
@@ -69,6 +70,23 @@ def test_each_question_becomes_a_decision_about_the_input() -> None:
 def test_an_option_reads_the_same_where_a_prompt_profile_shows_its_id_too() -> None:
     for decision in decisions(body(PREDICATE, CHOICE)):
         assert [option.id for option in decision.options] == shown(decision)
+
+
+def test_questions_without_criteria_read_as_system_one_s() -> None:
+    # given the same questions in both contracts
+    questions = {
+        "a": {"type": "noul", "instructions": "The customer is angry."},
+        "b": {"type": "choice", "instructions": "Which queue?", "criteria": {"account": "Passwords.", "billing": None}},
+        "c": {"type": "score", "instructions": "How severe is it?", "criteria": ["low", "high"]},
+    }
+    one = {"model": "jev-latest", "state": "It never arrived.", "questions": questions}
+    levels = [{"label": "low"}, {"label": "high"}]
+    # then the decisions are the same but for their names
+    theirs = system_one.ask(one, "m").decisions
+    ours = decisions(body(PREDICATE, CHOICE, SCORE | {"levels": levels}))
+    assert [decision.model_dump(exclude={"id"}) for decision in ours] == [
+        decision.model_dump(exclude={"id"}) for decision in theirs
+    ]
 
 
 def test_messages_calls_and_outputs_become_the_state() -> None:
@@ -159,8 +177,8 @@ def test_answers_are_those_of_the_formulas_in_the_order_of_the_questions() -> No
     # when
     answer = asked.answer(scores)
     # then
-    extra = {"x_option_mass": 0.5, "x_option_logits": [1.0], "x_temperature": 2.0}
-    extra |= {"x_prompt_profile": "p", "x_prompt_sha256": "ab"}
+    readout = {"option_mass": 0.5, "option_logits": [1.0], "temperature": 2.0, "prompt_profile": "p"}
+    extra = {"x_readout": readout | {"prompt_sha256": "ab"}}
     assert answer == {
         "model": "m",
         "answers": [

@@ -54,7 +54,7 @@ def scores(*probabilities: Sequence[float]) -> Scores:
         }
         for values in probabilities
     ]
-    return Scores(results, {"total_seconds": 0.1}, Usage(input_tokens=42))
+    return Scores(results, {"total_seconds": 0.1}, Usage(42))
 
 
 def answer(question: dict[str, Any], probabilities: Sequence[float]) -> dict[str, Any]:

@@ -135,6 +135,13 @@ def test_the_python_sdk_meets_a_busy_container_and_comes_again(
     assert first.result()[0] == 200
 
 
+def test_a_header_that_is_no_text_is_a_wrong_key_where_there_is_one(unlocked: Any, locked: Any) -> None:
+    odd = "Bearer \xff\xfe"  # which http.client sends as these bytes
+    assert unlocked.request("GET", "/v1/models", Authorization=odd)[0] == 200
+    status, answer = locked.request("GET", "/v1/models", Authorization=odd)
+    assert (status, answer["detail"]["error_type"]) == (401, "authentication_error")
+
+
 def node(repository_root: Path, container: Any, key: str) -> subprocess.CompletedProcess[str]:
     script = repository_root / "tests" / "adapter" / "contracts" / "system_one_client.mjs"
     command = ["node", str(script), url(container), key]
@@ -168,6 +175,11 @@ def test_the_javascript_sdk_meets_a_busy_container_and_comes_again(
     assert "busy" in done.stderr
     assert set(json.loads(done.stdout)["answers"]) == set(QUESTIONS)
     assert first.result()[0] == 200
+
+
+def test_the_key_is_in_no_line_of_the_log(locked: Any) -> None:
+    assert locked.request("GET", "/v1/models", Authorization=f"Bearer {KEY}")[0] == 200
+    assert KEY not in locked.log()
 
 
 def asked(container: Any, questions: dict[str, Any], path: str = "/v1/systemone") -> Any:

@@ -39,7 +39,7 @@ class Even:
     ) -> Scores:
         if self.failure and decisions[0] is not WARM_UP:
             raise self.failure
-        return Scores([self._result(decision) for decision in decisions], {}, Usage(input_tokens=7))
+        return Scores([self._result(decision) for decision in decisions], {}, Usage(7))
 
     def metadata(self) -> dict[str, object]:
         return {"model": MODEL}
