@@ -37,8 +37,9 @@ def unlocked(start_container: Callable[..., Any], model_dir: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def locked(start_container: Callable[..., Any], model_dir: Path) -> Any:
-    """A container with a key."""
-    return start_container(model_dir, SEMIF_API_KEY=KEY, **ROOMY).wait_until_ready()
+    """A container with a key, and with the prompt profile that writes 255 options in the fewest tokens."""
+    profile = {"SEMIF_PROMPT_PROFILE": "decider-plain"}
+    return start_container(model_dir, SEMIF_API_KEY=KEY, **profile, **ROOMY).wait_until_ready()
 
 
 def url(container: Any) -> str:
