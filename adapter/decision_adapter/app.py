@@ -34,8 +34,8 @@ ROUTES = (
     "POST /v1/systemone and GET /v1/models; of OpenAI, POST /v1/decisions"
 )
 
-REQUEST_ID = "x-typesafe-request-id"
-"""The header that names a request; System One's name for it, whose clients look there."""
+REQUEST_ID = ("x-typesafe-request-id", "x-request-id")
+"""The headers that name a request: where System One's clients look, and OpenAI's."""
 
 WATCHING = ("/ping", "/metrics")
 """Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
@@ -201,6 +201,6 @@ def _record_requests(app: Flask) -> None:
             "seconds": round(seconds, 6),
             "request_id": g.request_id,
         }
-        response.headers[REQUEST_ID] = g.request_id
+        response.headers.update(dict.fromkeys(REQUEST_ID, g.request_id))
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

@@ -69,10 +69,11 @@ def busy(container: Any) -> Iterator[None]:
     assert container.metric(outcome) > before
 
 
-def test_openai_reads_each_kind_of_answer(client: openai.OpenAI) -> None:
+def test_openai_reads_each_kind_of_answer(tiny: Any, client: openai.OpenAI) -> None:
     decision = decide(client, PREDICATE, CHOICE, SCORE)
     predicate, choice, score = decision.answers
     assert decision.model == "tiny"
+    assert f'"request_id": "{decision._request_id}"' in tiny.log()
     assert (predicate.type, predicate.name) == ("predicate", None)
     assert 0 < predicate.probability < 1
     assert (choice.type, choice.name, [one.value for one in choice.probabilities]) == ("choice", "queue", ["a", True])
