@@ -27,8 +27,8 @@ WARM_UP = Decision(
 
 
 SAMPLE_CHARACTERS = 16
-"""For each token that a decision may have: of a state with more text, only so much is looked at first. Ordinary text has
-four characters a token."""
+"""For each token that a decision may have: of a state with more text, only so much is looked at first. Ordinary text
+has four characters a token."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,11 @@ LIMIT_BYTES = 262_144
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
 ONE = {"id": "d", "state": {"a": ["b", 1]}, "question": "q", "options": OPTIONS}
 
+CORPUS = [json.loads(path.read_text("utf-8"))["request"] for path in sorted((REQUESTS / "valid").glob("*.json"))]
+
 VALID: dict[str, list[Any]] = {
     "semif": [
-        *(json.loads(path.read_text("utf-8"))["request"] for path in sorted((REQUESTS / "valid").glob("*.json"))),
+        *(body for body in CORPUS if "input" not in body),
         {"decision": ONE},
         {"decisions": [ONE, {**ONE, "id": "e", "type": "noul", "readout": {"order": "average"}}]},
     ],
@@ -40,6 +42,7 @@ VALID: dict[str, list[Any]] = {
         {"model": "jev-latest", "state": "s", "questions": {"q": {"type": "noul"}}},
     ],
     "openai": [
+        *(body for body in CORPUS if "input" in body),
         {
             "model": "m",
             "input": [{"role": "user", "content": [{"type": "input_text", "text": "It never arrived."}]}],

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from backports import zstd
 from typesafe_sdk import (
     Choice,
     Noul,
@@ -26,6 +28,7 @@ KEY = "k-123"
 # The suite asks for choices between 255 options, which take long on a busy machine: what is tested here is no limit.
 ROOMY = {"SEMIF_MAX_TOKENS": "8192", "SEMIF_MAX_REQUEST_TOKENS": "16384", "SEMIF_DEADLINE_SECONDS": "3600"}
 PATIENCE_SECONDS = 900
+JSON = {"Content_Type": "application/json"}
 MODEL = "SmolLM2-135M-Instruct.Q4_1"
 
 
@@ -47,7 +50,7 @@ def url(container: Any) -> str:
 
 
 def sdk(container: Any, key: str = "any", **options: Any) -> TypeSafeClient:
-    return TypeSafeClient(api_key=key, base_url=url(container), timeout=PATIENCE_SECONDS, compression=False, **options)
+    return TypeSafeClient(api_key=key, base_url=url(container), timeout=PATIENCE_SECONDS, compression="zstd", **options)
 
 
 def conformance(container: Any, report: Path, *arguments: str) -> tuple[int, dict[str, list[str]]]:
@@ -100,6 +103,17 @@ def test_the_python_sdk_gets_typed_answers(unlocked: Any) -> None:
     assert response.usage.input_tokens is not None
     assert response.usage.input_tokens > 0
     assert [model.name for model in listed.models] == [MODEL, "jev-latest"]
+
+
+def test_the_python_sdk_gets_the_same_answer_to_a_body_that_it_compresses(unlocked: Any) -> None:
+    sent: list[httpx2.Request] = []
+    http = httpx2.Client(event_hooks={"request": [sent.append]}, timeout=PATIENCE_SECONDS)
+    state = {"message": "I was charged twice. Please fix this. " * 30}
+    with sdk(unlocked, http_client=http) as client:
+        compressed = client.system_one(state=state, questions=QUESTIONS)
+    plain = unlocked.request("POST", "/v1/systemone", zstd.decompress(sent[0].content), **JSON)
+    assert sent[0].headers["Content-Encoding"] == "zstd"
+    assert compressed.nouls["is angry?"].noul == plain[1]["answers"]["is angry?"]["noul"]
 
 
 def test_the_python_sdk_understands_what_is_wrong(unlocked: Any, locked: Any) -> None:
