@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 
 from decision_adapter import (
     authorization,
@@ -22,7 +22,14 @@ from decision_adapter import (
 from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
 from decision_adapter.contracts.shape import contract_of
-from decision_adapter.errors import RequestError, ScoringError, UnsupportedContentError
+from decision_adapter.errors import (
+    InvalidRequestError,
+    MethodError,
+    RequestError,
+    ScoringError,
+    UnknownRouteError,
+    UnsupportedContentError,
+)
 from decision_adapter.loading import BackgroundLoad
 from decision_adapter.scorer import Scores
 from decision_adapter.settings import Settings
@@ -165,12 +172,14 @@ def _answer_errors(app: Flask) -> None:
         return tell(error)
 
     @app.errorhandler(HTTPException)
-    def not_ours(error: HTTPException) -> Answer:
-        g.outcome = error.name
-        answer = jsonify(error=f"{request.method[:20]} {request.path[:80]}: {error.name}; {ROUTES}")
-        if isinstance(error, MethodNotAllowed) and error.valid_methods:
-            answer.headers["Allow"] = ", ".join(sorted(error.valid_methods))
-        return answer, error.code or 500
+    def not_ours(error: HTTPException) -> tuple[Response, int, dict[str, str]]:
+        sentence = f"{request.method[:20]} {request.path[:80]}: {error.name}; {ROUTES}"
+        if isinstance(error, NotFound):
+            return refuse(UnknownRouteError(sentence))
+        if not isinstance(error, MethodNotAllowed):
+            return refuse(InvalidRequestError(sentence))
+        answer, status, headers = refuse(MethodError(sentence))
+        return answer, status, headers | {"Allow": ", ".join(sorted(error.valid_methods or ()))}
 
     @app.errorhandler(Exception)
     def fail(error: Exception) -> tuple[Response, int, dict[str, str]]:

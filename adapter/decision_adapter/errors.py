@@ -12,6 +12,8 @@
         ├── InvalidRequestError       400  the caller must change the request
         ├── UnknownModelError         400  the request names a model that is not served here
         ├── AuthenticationError       401  the key is missing or wrong
+        ├── UnknownRouteError         404  there is no such path
+        ├── MethodError               405  the path is asked in another way
         ├── TooLargeError             413  a limit is passed; the message names the limit and its setting
         ├── UnsupportedContentError   415  the body is not declared as JSON
         ├── UnsupportedEncodingError  415  the body is compressed in a way that is not understood
@@ -123,6 +125,14 @@ class AuthenticationError(RequestError):
     """The request does not carry the key."""
 
 
+class UnknownRouteError(RequestError):
+    """There is no such path; the message names those there are."""
+
+
+class MethodError(RequestError):
+    """The path takes another method; the message names all routes."""
+
+
 class TooLargeError(RequestError):
     """The request passes a limit; the message names value, limit and setting."""
 
@@ -169,6 +179,8 @@ STATUS: dict[type[RequestError], int] = {
     InvalidRequestError: 400,
     UnknownModelError: 400,
     AuthenticationError: 401,
+    UnknownRouteError: 404,
+    MethodError: 405,
     TooLargeError: 413,
     UnsupportedContentError: 415,
     UnsupportedEncodingError: 415,

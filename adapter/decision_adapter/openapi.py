@@ -24,6 +24,7 @@ REASONS: Mapping[int, str] = {
     200: "The answer.",
     400: "The request has to be changed; the message says where and how.",
     401: "The key is missing or wrong.",
+    408: "The body did not arrive in time.",
     413: "A limit is passed; the message names it and its setting.",
     415: "The body is declared as something that is not read here.",
     422: "The request has to be changed; every problem is told with its place.",
@@ -75,7 +76,7 @@ EXAMPLES: Mapping[type[BaseModel], Json] = {
 }
 """A request of each kind."""
 
-SCORING = (413, 415, 499, 500, BUSY, 504)
+SCORING = (408, 413, 415, 499, 500, BUSY, 504)
 """What may happen to any request for decisions, in any contract."""
 
 
@@ -134,7 +135,7 @@ OPERATIONS = (
         answers=(openai.DecisionResponse,),
         errors=(openai.OpenAIError,),
         asks=(DecisionRequest,),
-        statuses=(400, 499, 500, BUSY, 504),
+        statuses=(400, 408, 499, 500, BUSY, 504),
     ),
     Operation("get", "/metadata", "The model's identity, and the labels of each prompt profile", statuses=(BUSY,)),
     Operation(

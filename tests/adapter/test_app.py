@@ -258,13 +258,25 @@ def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient)
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("GET", "/v1/decisions", 405), ("POST", "/ping", 405)],
+    [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("POST", "/ping", 405)],
 )
 def test_other_routes_and_methods_are_refused_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
     response = client.open(path, method=method)
     assert response.status_code == status
     assert response.get_json()["error"].startswith(f"{method} {path}: ")
     assert ("Allow" in response.headers) == (status == 405)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"), [("/v1/decisions", ("error", "message")), ("/v1/systemone", ("detail", "message"))]
+)
+def test_a_contracts_route_refuses_other_methods_in_its_own_shape(
+    client: FlaskClient, path: str, place: tuple[str, str]
+) -> None:
+    response = client.get(path)
+    assert (response.status_code, response.headers["Allow"]) == (405, "OPTIONS, POST")
+    outer, inner = place
+    assert response.get_json()[outer][inner].startswith(f"GET {path}: Method Not Allowed; there are ")
 
 
 def test_a_request_leaves_one_line_with_its_outcome(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:

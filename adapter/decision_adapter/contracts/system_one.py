@@ -41,6 +41,8 @@ MAX_PROBLEMS = 20
 ERROR_TYPES: Mapping[type[RequestError], str] = {
     errors.UnknownModelError: "api_usage_error",
     errors.AuthenticationError: "authentication_error",
+    errors.UnknownRouteError: "not_found_error",
+    errors.MethodError: "api_usage_error",
     errors.TooLargeError: "max_tokens_exceeded",
     errors.UnsupportedContentError: "unsupported_media_type",
     errors.UnsupportedEncodingError: "unsupported_media_type",
