@@ -48,7 +48,7 @@ accesslog = None  # the application logs its requests itself, with their outcome
 # From glibc's malloc.h.
 M_TRIM_THRESHOLD = -1
 M_ARENA_MAX = -8
-KEPT_FREE_BYTES = 4 * 1024 * 1024
+KEPT_FREE_BYTES = 1024 * 1024
 
 
 def pre_fork(_server: object, worker: Worker) -> None:

@@ -11,6 +11,7 @@ from decision_adapter.calibration import Calibration
 from decision_adapter.decision import Decision, Option
 from decision_adapter.engine import Engine, TokenIds
 from decision_adapter.errors import TooLargeError
+from decision_adapter.layout import Layout
 from decision_adapter.pace import Pace
 from decision_adapter.profile import Profile, direct_options
 from decision_adapter.reading import Evaluated, Reading, evaluate, prepare
@@ -23,6 +24,11 @@ WARM_UP = Decision(
     question="Is it ready?",
     options=[Option(id="yes", description="Yes."), Option(id="no", description="No.")],
 )
+
+
+SAMPLE_CHARACTERS = 16
+"""For each token that a decision may have: of a state with more text, only so much is looked at first. Ordinary text
+has four characters a token."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,7 @@ class EngineScorer:
         for decision in decisions:
             layout = self._profile.layout(decision)
             if layout.name not in state_ids:
+                self._check_beginning(decision, layout)
                 state_ids[layout.name] = layout.encode_state(decision)
                 self._check_length(decision, len(state_ids[layout.name]), "tokens in the state alone")
             readings.append(prepare(decision, layout, state_ids[layout.name], self._temperature(decision)))
@@ -159,6 +166,16 @@ class EngineScorer:
                 "decisions at a time, or ask for a cheaper readout"
             )
         self._pace.check(tokens)
+
+    def _check_beginning(self, decision: Decision, layout: Layout) -> None:
+        """Refuse a state that is far too long by its beginning, since all its tokens would cost time and memory."""
+        text = decision.state_json()
+        beginning = text[: SAMPLE_CHARACTERS * self._engine.max_tokens]
+        if len(beginning) < len(text):
+            tokens = len(layout.encode_state(decision.model_copy(update={"state": beginning})))
+            # As text it is quoted once more, which may double its tokens; a cut changes one word at most.
+            if tokens > 4 * self._engine.max_tokens:
+                self._check_length(decision, tokens // 2, "tokens or more in the state alone")
 
     def _check_length(self, decision: Decision, tokens: int, what: str) -> None:
         if tokens > self._engine.max_tokens:

@@ -10,16 +10,24 @@ from decision_adapter.json_body import type_name
 
 M = TypeVar("M", bound=BaseModel)
 
+MAX_PROBLEMS = 100
+"""Told one by one; a body of thousands of unknown fields would cost more memory to explain than to read."""
+
 
 def validate(model: type[M], value: object, place: Place = ()) -> M:
     """``value``, which stands at ``place`` of a body, as a ``model``.
 
     Raises:
-        InvalidRequestError: with each problem that pydantic found.
+        InvalidRequestError: with each problem that pydantic found, or their number when they are too many.
     """
     try:
         return model.model_validate(value)
     except ValidationError as error:
+        if error.error_count() > MAX_PROBLEMS:
+            sentence = (
+                f"has {error.error_count()} problems, too many to tell; look for fields that the contract has not"
+            )
+            raise InvalidRequestError(Problem(place, sentence)) from error
         raise InvalidRequestError(*(_problem(detail, place) for detail in error.errors(include_url=False))) from error
 
 

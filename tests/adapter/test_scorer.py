@@ -126,6 +126,26 @@ def test_a_decision_of_too_many_tokens_is_refused_before_the_engine(
     assert known.calls == []
 
 
+def test_a_state_that_is_far_too_long_is_refused_by_its_beginning(
+    known: KnownEngine, scorer_with: Callable[..., EngineScorer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given an engine that notes what it tokenises, and a state of a hundred times the tokens that a decision may have
+    lengths: list[int] = []
+    encode = known.encode
+
+    def noting(user: str, after: str) -> TokenIds:
+        lengths.append(len(user))
+        return encode(user, after)
+
+    monkeypatch.setattr(known, "encode", noting)
+    scorer = scorer_with()
+    lengths.clear()
+    # then
+    with pytest.raises(TooLargeError, match=r"^decision 'long': \d+ tokens or more in the state alone, at most 300 "):
+        scorer.score([decision("long").model_copy(update={"state": "x" * 30_000})])
+    assert [length < 5000 for length in lengths] == [True]
+
+
 def test_the_state_counts_once_towards_the_tokens_of_a_request(scorer_with: Callable[..., EngineScorer]) -> None:
     # given the tokens of two decisions whose prefix is shared
     each, prefix = len(f"<{user_text(decision())}>"), len('<{"evidence": "s"')

@@ -90,3 +90,13 @@ def test_all_problems_are_kept_and_three_are_told() -> None:
         "home.pets.a.cat.lives[0]: must be a string, got number; home.pets.a.cat.lives[1]: must be a string, got null; "
         "home.pets.a.cat.x: is not a field of the contract; remove it (and 2 more)"
     )
+
+
+def test_problems_that_are_too_many_to_tell_are_counted() -> None:
+    # given a hundred problems, and one more
+    told, counted = (problems({"pets": {str(number): None for number in range(count)}}) for count in (100, 101))
+    # then
+    assert len(told) == 100
+    assert [str(problem) for problem in counted] == [
+        "home: has 101 problems, too many to tell; look for fields that the contract has not"
+    ]
