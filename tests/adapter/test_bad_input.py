@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapter.bad_input import BOMBS, VALID, Case, case
+from tests.adapter.bad_input import BOMBS, LIMIT_BYTES, ONE, VALID, Case, case
 from tests.adapter.raw_http import PATIENCE_SECONDS, POST, Answer, answers, chunked, invocation
 from tests.tiny_models import write_tiny_model
 
@@ -243,6 +243,30 @@ def test_ten_thousand_bodies_are_answered_and_hurt_nobody(tiny: Any) -> None:
     # and the container is as it was
     assert tiny.score(VALID["semif"][0])[0] == 200
     assert not [line for line in tiny.log().splitlines() if json.loads(line)["level"] in ("error", "critical")]
+
+
+@pytest.mark.parametrize("piece", [b"[]", b"9"])
+def test_as_many_of_the_largest_bodies_as_threads_cost_little_memory_together(tiny: Any, piece: bytes) -> None:
+    # given a decision over as many values as a body can hold
+    frame = json.dumps({"decision": {**ONE, "state": "@"}}).encode()
+    count = (LIMIT_BYTES - len(frame)) // (len(piece) + 1)
+    body = frame.replace(b'"@"', b"[" + b",".join([piece] * count) + b"]")
+    memory = Memory(tiny)
+    memory.start()
+    before = memory.now()
+    # when every thread has one
+    threads = 8 + 16
+    with ThreadPoolExecutor(threads) as pool:
+        sent = [
+            pool.submit(tiny.request, "POST", "/invocations", body, Content_Type="application/json")
+            for _ in range(threads)
+        ]
+        answered = [future.result() for future in sent]
+    # then
+    print(f"{(memory.most() - before) / 1e6:.0f} MB more")
+    assert [status for status, _ in answered] == [413] * threads
+    assert all("tokens or more in the state alone" in answer["error"] for _, answer in answered)
+    assert memory.most() - before <= EXTRA_MEMORY_BYTES
 
 
 @pytest.mark.parametrize("encoding", ["zstd", "gzip"])
