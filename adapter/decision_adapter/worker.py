@@ -44,7 +44,6 @@ would be met with a reset."""
 _HEALTH = "/ping"
 _PING = b"GET /ping"
 _END_OF_HEAD = b"\r\n\r\n"
-_BODY_HEADERS = (b"\r\ncontent-length:", b"\r\ntransfer-encoding:")
 _PEEKED_BYTES = 8192
 _DROPPED_BYTES = 65536
 _PING_THREADS = 2
@@ -67,7 +66,7 @@ class HealthFirstWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no 
         arrived = _peek(conn.sock)
         if arrived is None:
             self._wait_for_data(conn)
-        elif _is_health_check(arrived):
+        elif arrived.startswith(_PING) and _END_OF_HEAD in arrived:
             future = self._health_pool.submit(self.handle, conn)
             future.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
         else:
@@ -161,12 +160,6 @@ def _is_read(body: Body) -> bool:
     if isinstance(reader, ChunkedReader):
         return reader.parser is None and not reader.buf.tell()
     return not reader.length
-
-
-def _is_health_check(arrived: bytes) -> bool:
-    """Whether ``arrived`` is one to its end. One that announces a body has to wait like the others for it."""
-    head, end, _ = arrived.partition(_END_OF_HEAD)
-    return bool(end) and head.startswith(_PING) and not any(name in head.lower() for name in _BODY_HEADERS)
 
 
 def _peek(connection: socket.socket) -> bytes | None:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from decision_adapter.contracts.openai_answer import OpenAIError
 from decision_adapter.contracts.system_one_schema import SystemOneError, ValidationProblems
-from tests.adapter.bad_input import BOMBS, VALID, Case, case
+from tests.adapter.bad_input import BOMBS, LIMIT_BYTES, ONE, VALID, Case, case
 from tests.adapter.raw_http import PATIENCE_SECONDS, POST, Answer, answers, chunked, invocation
 from tests.tiny_models import write_tiny_model
 
@@ -64,12 +64,14 @@ ROUTES: dict[str, dict[str, tuple[Callable[[dict[str, Any]], bool], ...]]] = {
 
 
 @pytest.fixture(scope="module")
-def tiny(start_container: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+def tiny(start_container: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A container whose model scores in milliseconds, with more places than there are senders, that keeps no states."""
     folder = tmp_path_factory.mktemp("tiny")
     write_tiny_model(folder / "tiny.gguf", "attention")
     settings = {"SEMIF_MAX_IN_FLIGHT": "8", "SEMIF_CACHE_TOKENS": "0"}
-    return start_container(folder, **settings).wait_until_ready()
+    container = start_container(folder, **settings).wait_until_ready()
+    yield container
+    assert container.process.poll() is None, f"it ended: {container.log()[-5000:]}"
 
 
 class Memory:
@@ -261,6 +263,30 @@ def test_ten_thousand_bodies_are_answered_and_hurt_nobody(tiny: Any) -> None:
     # and the container is as it was
     assert tiny.score(VALID["semif"][0])[0] == 200
     assert not [line for line in tiny.log().splitlines() if json.loads(line)["level"] in ("error", "critical")]
+
+
+@pytest.mark.parametrize("piece", [b"[]", b"9"])
+def test_as_many_of_the_largest_bodies_as_threads_cost_little_memory_together(tiny: Any, piece: bytes) -> None:
+    # given a decision over as many values as a body can hold
+    frame = json.dumps({"decision": {**ONE, "state": "@"}}).encode()
+    count = (LIMIT_BYTES - len(frame)) // (len(piece) + 1)
+    body = frame.replace(b'"@"', b"[" + b",".join([piece] * count) + b"]")
+    memory = Memory(tiny)
+    memory.start()
+    before = memory.now()
+    # when every thread has one
+    threads = 8 + 16
+    with ThreadPoolExecutor(threads) as pool:
+        sent = [
+            pool.submit(tiny.request, "POST", "/invocations", body, Content_Type="application/json")
+            for _ in range(threads)
+        ]
+        answered = [future.result() for future in sent]
+    # then
+    print(f"{(memory.most() - before) / 1e6:.0f} MB more")
+    assert [status for status, _ in answered] == [413] * threads
+    assert all("tokens or more in the state alone" in answer["error"] for _, answer in answered)
+    assert memory.most() - before <= EXTRA_MEMORY_BYTES
 
 
 @pytest.mark.parametrize("encoding", ["zstd", "gzip"])

@@ -172,8 +172,9 @@ def test_a_state_that_is_far_too_long_is_refused_by_its_beginning(
         lengths.append(len(user))
         return encode(user, after)
 
-    scorer = scorer_with()
     monkeypatch.setattr(known, "encode", noting)
+    scorer = scorer_with()
+    lengths.clear()
     # then
     with pytest.raises(TooLargeError, match=r"^decision 'long': \d+ tokens or more in the state alone, at most 300 "):
         scorer.score([decision("long").model_copy(update={"state": "x" * 30_000})])
