@@ -27,7 +27,7 @@ WARM_UP = Decision(
 
 
 SAMPLE_CHARACTERS = 16
-"""For each token that a decision may have: of a state with more text, only so much is looked at first. Ordinary text
+"""For each token that a decision may have: of a text with more, only so much is looked at first. Ordinary text
 has four characters a token."""
 
 
@@ -167,10 +167,12 @@ class EngineScorer:
         readings = []
         for decision in decisions:
             layout = self._profile.layout(decision)
+            asked = "".join([decision.question, *(option.description for option in decision.options)])
+            self._check_beginning(decision, layout, asked, "question and options")
             if layout.name not in state_ids:
-                self._check_beginning(decision, layout)
+                self._check_beginning(decision, layout, decision.state_json(), "state")
                 state_ids[layout.name] = layout.encode_state(decision)
-                self._check_length(decision, len(state_ids[layout.name]), "tokens in the state alone")
+                self._check_length(decision, len(state_ids[layout.name]), "tokens in state alone")
             readings.append(prepare(decision, layout, state_ids[layout.name], self._temperature(decision)))
         return readings
 
@@ -194,21 +196,20 @@ class EngineScorer:
             )
         self._pace.check(tokens)
 
-    def _check_beginning(self, decision: Decision, layout: Layout) -> None:
-        """Refuse a state that is far too long by its beginning, since all its tokens would cost time and memory."""
-        text = decision.state_json()
+    def _check_beginning(self, decision: Decision, layout: Layout, text: str, what: str) -> None:
+        """Refuse ``text`` that is far too long by its beginning: all its tokens would cost time and memory."""
         beginning = text[: SAMPLE_CHARACTERS * self._engine.max_tokens]
         if len(beginning) < len(text):
             tokens = len(layout.encode_state(decision.model_copy(update={"state": beginning})))
             # As text it is quoted once more, which may double its tokens; a cut changes one word at most.
             if tokens > 4 * self._engine.max_tokens:
-                self._check_length(decision, tokens // 2, "tokens or more in the state alone")
+                self._check_length(decision, tokens // 2, f"tokens or more in {what} alone")
 
     def _check_length(self, decision: Decision, tokens: int, what: str) -> None:
         if tokens > self._engine.max_tokens:
             raise TooLargeError(
                 f"decision {decision.id[:40]!r}: {tokens} {what}, at most {self._engine.max_tokens} "
-                "(SEMIF_MAX_TOKENS, or what the model was trained on); shorten the state"
+                "(SEMIF_MAX_TOKENS, or what the model was trained on); shorten it"
             )
 
     def _count(self, readings: Sequence[Reading], evaluated: Sequence[Evaluated]) -> Usage:

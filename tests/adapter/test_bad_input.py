@@ -285,7 +285,7 @@ def test_as_many_of_the_largest_bodies_as_threads_cost_little_memory_together(ti
     # then
     print(f"{(memory.most() - before) / 1e6:.0f} MB more")
     assert [status for status, _ in answered] == [413] * threads
-    assert all("tokens or more in the state alone" in answer["error"] for _, answer in answered)
+    assert all("tokens or more in state alone" in answer["error"] for _, answer in answered)
     assert memory.most() - before <= EXTRA_MEMORY_BYTES
 
 

@@ -161,10 +161,11 @@ def test_a_decision_of_too_many_tokens_is_refused_before_the_engine(
     assert known.calls == []
 
 
-def test_a_state_that_is_far_too_long_is_refused_by_its_beginning(
-    known: KnownEngine, scorer_with: Callable[..., EngineScorer], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("field", "what"), [("state", "state"), ("question", "question and options")])
+def test_text_that_is_far_too_long_is_refused_by_its_beginning(
+    known: KnownEngine, scorer_with: Callable[..., EngineScorer], monkeypatch: pytest.MonkeyPatch, field: str, what: str
 ) -> None:
-    # given an engine that notes what it tokenises, and a state of a hundred times the tokens that a decision may have
+    # given an engine that notes what it tokenises, and a text of a hundred times the tokens that a decision may have
     lengths: list[int] = []
     encode = known.encode
 
@@ -176,8 +177,8 @@ def test_a_state_that_is_far_too_long_is_refused_by_its_beginning(
     scorer = scorer_with()
     lengths.clear()
     # then
-    with pytest.raises(TooLargeError, match=r"^decision 'long': \d+ tokens or more in the state alone, at most 300 "):
-        scorer.score([decision("long").model_copy(update={"state": "x" * 30_000})])
+    with pytest.raises(TooLargeError, match=rf"^decision 'long': \d+ tokens or more in {what} alone, at most 300 "):
+        scorer.score([decision("long").model_copy(update={field: "x" * 30_000})])
     assert [length < 5000 for length in lengths] == [True]
 
 
