@@ -14,7 +14,7 @@ import boto3
 from pydantic import BaseModel, ValidationError
 
 from decision_client.decision import Decision
-from decision_client.errors import UnexpectedAnswerError
+from decision_client.errors import ConfigurationError, UnexpectedAnswerError
 from decision_client.http_transport import HttpTransport
 from decision_client.many import Many
 from decision_client.result import Result, Timing
@@ -59,6 +59,7 @@ class DecisionClient:
         self._transport = transport
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.max_concurrency, thread_name_prefix="decision-client")
+        self._closed = False
 
     @classmethod
     def from_endpoint(
@@ -82,7 +83,8 @@ class DecisionClient:
             EndpointError, ConfigurationError: AWS could not be asked.
         """
         session = session or default_session()
-        return cls.from_endpoint(endpoint_name(environment, session), session=session, settings=settings)
+        name = endpoint_name(environment, session, settings)
+        return cls.from_endpoint(name, session=session, settings=settings)
 
     @classmethod
     def from_url(cls, base_url: str, *, api_key: str | None = None, settings: ClientSettings = _DEFAULTS) -> Self:
@@ -94,7 +96,7 @@ class DecisionClient:
         return cls(HttpTransport(base_url, api_key, settings), settings)
 
     def decide(self, decision: Decision) -> Result:
-        """The result of ``decision``, in the caller's thread.
+        """The result of ``decision``, asked for in the caller's thread.
 
         Raises:
             EndpointError: there is none; what can be retried has been until the deadline.
@@ -123,7 +125,7 @@ class DecisionClient:
 
     async def decide_many_async(self, decisions: Sequence[Decision]) -> list[Result]:
         """As `decide_many`."""
-        many = Many(self._ask, self._settings, decisions)
+        many = await asyncio.to_thread(Many, self._ask, self._settings, decisions)  # large states take a while
         futures = many.submit(self._pool)
         try:
             for future in futures:
@@ -133,7 +135,8 @@ class DecisionClient:
         return many.results()
 
     def close(self) -> None:
-        """Wait for what is under way, and close the connections. The client cannot be used after it."""
+        """Wait for requests that are under way, which are not sent again, and close the connections."""
+        self._closed = True
         self._pool.shutdown(cancel_futures=True)
         self._transport.close()
 
@@ -148,8 +151,13 @@ class DecisionClient:
     def _ask(self, shared: Shared, progress: Callable[[], float]) -> list[Result]:
         """The results of one request, which is sent again for as long as `Backoff.run` says."""
         body = shared.body()
-        answer = self._settings.backoff.run(lambda: self._transport.send(body), progress=progress)
-        return _read(answer, shared.decisions)
+
+        def attempt() -> bytes:
+            if self._closed:
+                raise ConfigurationError("the client is closed; make another")
+            return self._transport.send(body)
+
+        return _read(self._settings.backoff.run(attempt, progress=progress), shared.decisions)
 
 
 def _read(answer: bytes, decisions: Sequence[Decision]) -> list[Result]:

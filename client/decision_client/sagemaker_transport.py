@@ -1,5 +1,6 @@
 """An endpoint of SageMaker's, through boto3; with AWS_ENDPOINT_URL set, one of the local cloud's."""
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import boto3
@@ -55,13 +56,14 @@ def default_session() -> boto3.Session:
         return boto3.Session()
 
 
-def endpoint_name(environment: str, session: boto3.Session) -> str:
+def endpoint_name(environment: str, session: boto3.Session, settings: ClientSettings) -> str:
     """The decision endpoint that an ``environment`` deployed, from the parameter that the deployment wrote.
 
     Raises:
         NotFoundError: there is no such parameter in the account and region.
-        AuthenticationError, UnreachableError, ConfigurationError: AWS could not be asked.
+        EndpointError, ConfigurationError: AWS could not be asked.
     """
-    with told_as_ours():
-        found = session.client("ssm").get_parameter(Name=f"/decision-endpoints/{environment}/decision/endpoint-name")
+    config = Config(connect_timeout=settings.connect_seconds, retries={"mode": "standard"})
+    with told_as_ours(), closing(session.client("ssm", config=config)) as ssm:
+        found = ssm.get_parameter(Name=f"/decision-endpoints/{environment}/decision/endpoint-name")
         return found["Parameter"]["Value"]

@@ -13,6 +13,7 @@ from decision_client import (
     Backoff,
     BusyError,
     ClientSettings,
+    ConfigurationError,
     DeadlineError,
     Decision,
     DecisionClient,
@@ -227,6 +228,23 @@ def test_a_client_lets_its_connections_go() -> None:
         asking.decide(decision())
         assert not transport.closed
     assert transport.closed
+
+
+def test_a_closed_client_does_not_ask_again() -> None:
+    # given a client that is closed while it waits for a busy endpoint
+    asking: list[DecisionClient] = []
+
+    def refuse(_: bytes) -> bytes:
+        asking[0].close()
+        raise BusyError("busy")
+
+    transport = FakeTransport(refuse)
+    asking.append(client(transport))
+    # when, then
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="the client is closed; make another"):
+            asking[0].decide(decision())
+    assert len(transport.sent) == 1
 
 
 def test_settings_that_cannot_work_are_all_named() -> None:

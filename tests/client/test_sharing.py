@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision_client import Decision
@@ -60,6 +60,7 @@ DECISIONS = st.lists(
 )
 
 
+@settings(deadline=None)  # as busy as the machine may be
 @given(DECISIONS, st.integers(1, 5), st.integers(100, 2000))
 def test_every_decision_is_sent_once_and_within_the_limits(
     asked: list[Decision], max_decisions: int, max_body_bytes: int

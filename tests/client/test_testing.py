@@ -1,6 +1,7 @@
 """The client that applications test with."""
 
 import asyncio
+import inspect
 from typing import Any
 
 import pytest
@@ -14,6 +15,12 @@ def route(client: Decides, mail: str) -> str:
     """An application."""
     policy = Policy("people", min_probability=0.6, min_option_mass=0.1)
     return policy.choose(client.decide(decision("route", mail))).option_id
+
+
+@pytest.mark.parametrize("client", [DecisionClient, FakeDecisionClient])
+@pytest.mark.parametrize("method", [name for name in vars(Decides) if name.startswith("decide")])
+def test_both_clients_have_what_an_application_needs(client: type, method: str) -> None:
+    assert inspect.signature(getattr(client, method)) == inspect.signature(getattr(Decides, method))
 
 
 def test_an_application_takes_either_client() -> None:
