@@ -1,7 +1,7 @@
 """What can go wrong when an application asks for decisions.
 
     DecisionClientError
-    ├── ConfigurationError       a base URL, region or profile is missing or wrong; nothing was sent
+    ├── ConfigurationError       a base URL, key, region or profile is missing or wrong, or the client is closed
     ├── SomeFailedError          decide_many: some decisions have no result; `outcomes` has what became of each
     └── EndpointError            a request that did not bring a result; `status`, `retryable`, `retry_after_seconds`
         ├── UnreachableError         retried   no connection, or it broke; 408, 499, 502
@@ -38,7 +38,7 @@ class DecisionClientError(Exception):
 
 
 class ConfigurationError(DecisionClientError):
-    """The client cannot be set up, or AWS does not know where to send a request."""
+    """The client cannot be set up, is closed, or boto3 does not know where to send a request."""
 
 
 class EndpointError(DecisionClientError):
