@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_cloud import Cloud, client_environment, demo, deployment
+from decision_client import (
+    Backoff,
+    BusyError,
+    ClientSettings,
+    Decision,
+    DecisionClient,
+    InvalidRequestError,
+    NotFoundError,
+)
+from local_cloud import Cloud, client_environment, client_settings, demo, deployment
 from local_cloud.errors import DeploymentError
 
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -134,6 +143,58 @@ def test_the_client_of_semif_s_page_is_answered(cloud: Cloud, endpoints: dict[st
     # then
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["result"]["id"] == "route"
+
+
+def test_the_client_of_the_readme_is_answered(
+    cloud: Cloud, endpoints: dict[str, str], repository_root: Path, tmp_path: Path
+) -> None:
+    # given the page's code, with nothing but the client on its path
+    [code] = re.findall(r"```python\n(.*?)```", (repository_root / "README.md").read_text("utf-8"), re.DOTALL)
+    environment = client_environment(cloud) | {"PYTHONPATH": str(repository_root / "client")}
+    # when it is run by a shell that is pointed at the cloud, elsewhere
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    # then
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == "account\n"
+
+
+def test_the_client_retries_a_busy_endpoint_and_tells_what_it_refuses(
+    cloud: Cloud, endpoints: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in client_settings(cloud).items():
+        monkeypatch.setenv(name, value)
+    route = Decision.model_validate(demo.ONE_DECISION["decision"])
+    incident = [Decision.model_validate(one) for one in demo.THREE_DECISIONS_OVER_ONE_STATE["decisions"]]
+    long = route.model_copy(update={"state": "client: " + "It never arrived. " * 60})
+    once = ClientSettings(backoff=Backoff(deadline_seconds=0))
+    # given a decision that takes seconds
+    with (
+        DecisionClient.from_environment("local") as patient,
+        DecisionClient.from_endpoint(endpoints["decision"], settings=once) as impatient,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        held = pool.submit(patient.decide, long)
+        # when another meets it, then it is told that the endpoint is busy
+        busy: BusyError | None = None
+        while busy is None and not held.done():
+            try:
+                impatient.decide(route)
+            except BusyError as error:
+                busy = error
+        assert busy is not None
+        assert (busy.status, busy.retryable) == (503, True)
+        # and those that come again are answered
+        told = patient.decide_many([*incident, route])
+        assert [one.id for one in told] == ["action", "page", "severity", "route"]
+        assert [one.timing.batch_size if one.timing else None for one in told] == [3, 3, 3, None]
+        assert held.result().id == "route"
+        # and a refusal is the container's own sentence
+        with pytest.raises(InvalidRequestError, match=r"^decision.options: "):
+            impatient.decide(route.model_copy(update={"options": route.options[:1]}))
+    with pytest.raises(NotFoundError, match="check the environment's name"):
+        DecisionClient.from_environment("nowhere")
 
 
 def test_the_same_model_chats(cloud: Cloud, endpoints: dict[str, str]) -> None:
