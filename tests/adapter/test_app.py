@@ -304,7 +304,7 @@ FIELDS = dict.fromkeys(("id", "state", "question"), JSON) | {
 DECISIONS = strategies.fixed_dictionaries({}, optional=FIELDS) | JSON
 QUESTIONS = strategies.fixed_dictionaries(
     {"type": strategies.sampled_from(["predicate", "choice", "score", "x"]) | JSON, "instructions": JSON},
-    optional={"choices": JSON, "levels": JSON, "name": JSON},
+    optional={"choices": JSON, "levels": JSON, "name": JSON, "choice": JSON, "score": JSON},
 )
 BODIES = strategies.fixed_dictionaries({}, optional={"decision": DECISIONS, "decisions": strategies.lists(DECISIONS)})
 OPENAI_BODIES = strategies.fixed_dictionaries(
