@@ -64,9 +64,9 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     contracts = [semif.contract(settings.max_shared_decisions), systemone, openai]
     contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone, "/v1/decisions": openai}
 
-    def score(asked: Asked, started: float) -> Scores:
+    def score(asked: Asked) -> Scores:
         environ = request.environ
-        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), started)
+        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), g.started)
 
     def decide(contract_for: Callable[[dict[str, object]], Contract]) -> Answer:
         sent = _read_json(request, settings.max_body_bytes)
@@ -74,15 +74,12 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
             body = json_body.parse(sent)
             g.contract = contract = contract_for(body)  # which tells errors, too
             asked = contract.ask(body)
-            return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
+            return jsonify(asked.answer(score(asked))), 200
 
     def decide_lines(body: bytes) -> Answer:
-        started = time.perf_counter()
-        deadline = started + settings.deadline_seconds
+        deadline = g.started + settings.deadline_seconds
         with preparation.alone():
-            lines = json_lines.answer(
-                body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
-            )
+            lines = json_lines.answer(body, contracts, score, lambda: deadline - time.perf_counter())
         return Response(lines, content_type=json_lines.CONTENT_TYPE), 200
 
     @app.get("/ping")
