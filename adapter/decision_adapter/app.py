@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from decision_adapter import (
     openapi,
     preparation,
     request_body,
+    request_id,
 )
 from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
@@ -40,9 +40,6 @@ ROUTES = (
     "there are GET /ping, GET /metadata, GET /metrics, GET /openapi.json and POST /invocations; of System One, "
     "POST /v1/systemone and GET /v1/models; of OpenAI, POST /v1/decisions"
 )
-
-REQUEST_ID = ("x-typesafe-request-id", "x-request-id")
-"""The headers that name a request: where System One's clients look, and OpenAI's."""
 
 WATCHING = ("/ping", "/metrics")
 """Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
@@ -190,7 +187,7 @@ def _record_requests(app: Flask) -> None:
 
     @app.before_request
     def start() -> None:
-        g.started, g.request_id = time.perf_counter(), f"req_{uuid.uuid4().hex}"
+        g.started, g.request_id = time.perf_counter(), request_id.new()
 
     @app.after_request
     def finish(response: Response) -> Response:
@@ -207,6 +204,6 @@ def _record_requests(app: Flask) -> None:
             "seconds": round(seconds, 6),
             "request_id": g.request_id,
         }
-        response.headers.update(dict.fromkeys(REQUEST_ID, g.request_id))
+        response.headers.update(dict.fromkeys(request_id.HEADERS, g.request_id))
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

@@ -72,6 +72,8 @@ def test_what_is_no_request_is_refused_in_json_and_ends_its_connection(tiny: Any
     # then that is not answered: nobody knows where it begins
     assert (answer.status, answer.closes) == (status, True)
     assert ": " in answer.error
+    # and it has a name, which stands in the log
+    assert f'"request_id": "{answer.headers["x-request-id"]}"' in tiny.log()
 
 
 BAD_BODIES = {
