@@ -50,7 +50,8 @@ Answer = tuple[Response, int]
 
 def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     """The WSGI application that answers with what ``loading`` has loaded."""
-    app = Flask("decision_adapter")
+    app = Flask("decision_adapter", static_folder=None)
+    app.url_map.merge_slashes = False  # or a path with two would be redirected, in HTML
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
     def served() -> Any:

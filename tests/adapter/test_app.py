@@ -280,7 +280,12 @@ def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient)
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("POST", "/ping", 405)],
+    [
+        ("GET", "/nothing", 404),
+        ("POST", "/v1//decisions", 404),
+        ("GET", "/invocations", 405),
+        ("POST", "/ping", 405),
+    ],
 )
 def test_other_routes_and_methods_are_refused_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
     response = client.open(path, method=method)
