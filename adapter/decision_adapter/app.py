@@ -157,7 +157,7 @@ def _answer_errors(app: Flask) -> None:
     def tell(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         contract: Contract | None = g.get("contract")
         body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, {**error.headers, **headers}
+        return jsonify(body), status, headers
 
     @app.errorhandler(RequestError)
     def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:
