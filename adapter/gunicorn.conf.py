@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import sys
 from pathlib import Path
 
 from gunicorn.workers.base import Worker
@@ -67,3 +68,10 @@ def post_worker_init(worker: Worker) -> None:
         worker.handle_exit(signal_number, frame)
 
     signal.signal(signal.SIGTERM, stop)
+
+
+def worker_exit(_server: object, _worker: Worker) -> None:
+    """End the worker's process when its work is done, without waiting for a thread that still loads the model."""
+    leaving = sys.exc_info()[1]
+    if isinstance(leaving, SystemExit):  # gunicorn's way to leave the worker; it also calls this in the main process
+        os._exit(int(leaving.code or 0))

@@ -140,8 +140,11 @@ class HealthFirstWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no 
 
     def murder_pending(self) -> None:
         """Close connections whose time is over. The main loop, at least once a second."""
-        super().murder_pending()
         now = time.monotonic()
+        if not self.alive:  # who has sent nothing yet does not hold up the end
+            for conn in self.pending_conns:
+                conn.timeout = min(conn.timeout, now + LINGER_SECONDS)
+        super().murder_pending()
         while self._lingering and self._lingering[0].timeout <= now:
             conn = self._lingering.popleft()
             self.poller.unregister(conn.sock)

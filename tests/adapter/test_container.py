@@ -179,6 +179,31 @@ def test_sigterm_lets_the_running_decision_finish(
     assert status == 0
 
 
+def test_sigterm_ends_a_container_that_still_loads_without_waiting_for_that(
+    start_container: Callable[..., Any], tmp_path: Path
+) -> None:
+    # given a model file whose end never comes
+    gguf = tmp_path / "model.gguf"
+    os.mkfifo(gguf)
+    container = start_container(tmp_path, SEMIF_GGUF_PATH=str(gguf)).wait_until_loading()
+    # when it is told to stop
+    status = container.stop()
+    # then it ends by itself
+    assert status == 0
+    assert "SIGKILL" not in container.log()
+
+
+def test_a_client_that_says_nothing_does_not_hold_up_the_end(
+    start_container: Callable[..., Any], model_dir: Path
+) -> None:
+    container = start_container(model_dir).wait_until_ready()
+    with socket.create_connection(("127.0.0.1", container.port)):
+        assert container.request("GET", "/ping")[0] == 200  # connections are accepted in order
+        container.process.send_signal(signal.SIGTERM)
+        assert container.process.wait(timeout=15) == 0
+    assert "SIGKILL" not in container.log()
+
+
 def test_the_containers_lines_are_json(container: Any) -> None:
     container.score({"decision": {}})
     lines = [json.loads(line) for line in container.log().splitlines()]
