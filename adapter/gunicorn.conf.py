@@ -15,7 +15,8 @@ _settings = Settings.from_environment(os.environ)
 
 wsgi_app = "decision_adapter.wsgi:app"
 pythonpath = str(Path(__file__).parent)
-bind = f"{_settings.host}:{_settings.port}"
+_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host  # of IPv6, as in a URL
+bind = f"{_host}:{_settings.port}"
 
 # One model, one llama.cpp context, one owner: a second worker would load the model a second time.
 workers = 1

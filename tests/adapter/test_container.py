@@ -281,6 +281,16 @@ def test_gunicorn_loads_the_model_in_one_worker_and_drains_within_the_platforms_
     assert configuration["threads"] > Settings.from_environment(os.environ).max_in_flight + 1
 
 
+@pytest.mark.parametrize(("host", "bind"), [("127.0.0.1", "127.0.0.1:8080"), ("::1", "[::1]:8080")])
+def test_it_listens_on_an_address_of_either_kind(
+    repository_root: Path, monkeypatch: pytest.MonkeyPatch, host: str, bind: str
+) -> None:
+    monkeypatch.setenv("SEMIF_HOST", host)
+    configuration: dict[str, Any] = {"__file__": str(repository_root / "adapter" / "gunicorn.conf.py")}
+    exec(Path(configuration["__file__"]).read_text(), configuration)
+    assert configuration["bind"] == bind
+
+
 @pytest.mark.parametrize(
     "sent",
     [
