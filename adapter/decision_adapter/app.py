@@ -172,7 +172,7 @@ def _answer_errors(app: Flask) -> None:
         if isinstance(error, NotFound):
             return refuse(UnknownRouteError(sentence))
         if not isinstance(error, MethodNotAllowed):
-            return refuse(InvalidRequestError(sentence))
+            return refuse(InvalidRequestError("headers: Host must name a host, and Upgrade be left out"))
         answer, status, headers = refuse(MethodError(sentence))
         return answer, status, headers | {"Allow": ", ".join(sorted(error.valid_methods or ()))}
 

@@ -47,9 +47,14 @@ def _problem(detail: ErrorDetails) -> Problem:
         "too_long": f"allows at most {context.get('max_length')}, got {context.get('actual_length')}",
         "union_tag_not_found": f"needs the field {context.get('discriminator')}",
         "union_tag_invalid": f"{context.get('discriminator')} must be one of {context.get('expected_tags')}, "
-        f"got {_cut(context.get('tag'))}",
+        f"got {_cut(_type_in(detail['input']))}",
     }
     return Problem(detail["loc"], sentences.get(detail["type"], detail["msg"]), detail["type"])
+
+
+def _type_in(value: object) -> object:
+    """What stands in the field by which the members of our unions are told apart."""
+    return value.get("type") if isinstance(value, dict) else None
 
 
 def _cut(value: object) -> str:

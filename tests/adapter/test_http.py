@@ -128,6 +128,8 @@ READ_BODIES: dict[str, tuple[bytes, int]] = {
     "an absolute target": (b"GET http://other/ping HTTP/1.1\r\nHost: x\r\n\r\n", 200),
     "no body at all": (POST + b"\r\n", 400),
     "a script name": (get(b"SCRIPT_NAME: /elsewhere", b"X-Forwarded-Proto: https", b"X-Forwarded-Ssl: off"), 200),
+    "a host that is none": (b"GET /ping HTTP/1.1\r\nHost: ..\r\n\r\n", 400),
+    "an upgrade": (get(b"Connection: Upgrade", b"Upgrade: websocket"), 400),
     "an odd method": (b"TRACE /ping HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     "what may be asked": (b"OPTIONS /invocations HTTP/1.1\r\nHost: x\r\n\r\n", 200),
 }

@@ -50,6 +50,18 @@ def test_what_is_right_is_returned() -> None:
             "union_tag_invalid",
         ),
         (
+            {"pets": {"a": {"type": None}}},
+            ("pets", "a"),
+            "'type' must be one of 'cat', 'dog', got null",
+            "union_tag_invalid",
+        ),
+        (
+            {"pets": {"a": {"type": ["cat"]}}},
+            ("pets", "a"),
+            "'type' must be one of 'cat', 'dog', got array",
+            "union_tag_invalid",
+        ),
+        (
             {"pets": {"a": {"type": "dog", "mood": "x" * 99}}},
             ("pets", "a", "dog", "mood"),
             f"must be 'good' or 'hungry', got '{'x' * 41}",
