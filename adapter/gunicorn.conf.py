@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import sys
 from pathlib import Path
 
 from gunicorn.workers.base import Worker
@@ -14,7 +15,8 @@ _settings = Settings.from_environment(os.environ)
 
 wsgi_app = "decision_adapter.wsgi:app"
 pythonpath = str(Path(__file__).parent)
-bind = f"{_settings.host}:{_settings.port}"
+_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host  # of IPv6, as in a URL
+bind = f"{_host}:{_settings.port}"
 
 # One model, one llama.cpp context, one owner: a second worker would load the model a second time.
 workers = 1
@@ -67,3 +69,10 @@ def post_worker_init(worker: Worker) -> None:
         worker.handle_exit(signal_number, frame)
 
     signal.signal(signal.SIGTERM, stop)
+
+
+def worker_exit(_server: object, _worker: Worker) -> None:
+    """End the worker's process when its work is done, without waiting for a thread that still loads the model."""
+    leaving = sys.exc_info()[1]
+    if isinstance(leaving, SystemExit):  # gunicorn's way to leave the worker; it also calls this in the main process
+        os._exit(int(leaving.code or 0))

@@ -29,6 +29,7 @@ class Admission:
         self._lock = threading.Lock()
         self._admitted: set[Stop] = set()
         self._unasked = Stop()
+        self._stopped = False
         self._engine_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
 
     def run(self, work: Callable[[Stop], T], started: float, still_wanted: Callable[[], bool]) -> T:
@@ -43,7 +44,7 @@ class Admission:
             BusyError: all places are taken, or the turn did not come before the deadline.
             DeadlineError: the work was stopped at the deadline.
             ClientGoneError: the caller hung up before its turn.
-            StoppingError: the container is shutting down.
+            StoppingError: the container is shutting down, and the time to finish is over.
         """
         stop = Stop()
 
@@ -54,6 +55,8 @@ class Admission:
             return work(stop)
 
         with self._lock:  # admission and the place in the line are one step
+            if self._stopped:  # the records of a body ask one after the other
+                raise _stopping()
             if len(self._admitted) >= self._places:
                 raise BusyError(f"busy: {self._places} in flight (SEMIF_MAX_IN_FLIGHT); try again")
             self._admitted.add(stop)
@@ -80,15 +83,17 @@ class Admission:
                 work(self._unasked)
             except RequestError as error:
                 log.warning("left undone: %s", error)
+            except Exception:
+                log.exception("left undone")
 
         self._engine_thread.submit(turn)
 
     def stop_after(self, seconds: float) -> None:
-        """In ``seconds``, stop what is still admitted: its callers are told to try elsewhere. Does not wait.
+        """In ``seconds``, stop what is still admitted, and admit no more: callers are told to try elsewhere.
 
-        What nobody asked for is stopped now.
+        Does not wait. What nobody asked for is stopped now.
         """
-        self._unasked.set(StoppingError("the container is stopping"))
+        self._unasked.set(_stopping())
         timer = threading.Timer(seconds, self._stop_all)
         timer.daemon = True
         timer.start()
@@ -99,5 +104,10 @@ class Admission:
 
     def _stop_all(self) -> None:
         with self._lock:
+            self._stopped = True
             for stop in self._admitted:
-                stop.set(StoppingError("the container is stopping; try again"))
+                stop.set(_stopping())
+
+
+def _stopping() -> StoppingError:
+    return StoppingError("the container is stopping; try again")

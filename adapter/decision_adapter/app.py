@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from decision_adapter import (
     openapi,
     preparation,
     request_body,
+    request_id,
 )
 from decision_adapter.contracts import json_lines, openai_decisions, semif, system_one
 from decision_adapter.contracts.contract import Asked, Contract
@@ -41,9 +41,6 @@ ROUTES = (
     "POST /v1/systemone and GET /v1/models; of OpenAI, POST /v1/decisions"
 )
 
-REQUEST_ID = ("x-typesafe-request-id", "x-request-id")
-"""The headers that name a request: where System One's clients look, and OpenAI's."""
-
 WATCHING = ("/ping", "/metrics")
 """Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
 not counted."""
@@ -53,7 +50,8 @@ Answer = tuple[Response, int]
 
 def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     """The WSGI application that answers with what ``loading`` has loaded."""
-    app = Flask("decision_adapter")
+    app = Flask("decision_adapter", static_folder=None)
+    app.url_map.merge_slashes = False  # or a path with two would be redirected, in HTML
     app.json.sort_keys = False  # type: ignore[attr-defined]
 
     def served() -> Any:
@@ -64,9 +62,9 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     contracts = [semif.contract(settings.max_shared_decisions), systemone, openai]
     contract_of_path = {"/v1/systemone": systemone, "/v1/models": systemone, "/v1/decisions": openai}
 
-    def score(asked: Asked, started: float) -> Scores:
+    def score(asked: Asked) -> Scores:
         environ = request.environ
-        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), started)
+        return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), g.started)
 
     def decide(contract_for: Callable[[dict[str, object]], Contract]) -> Answer:
         sent = _read_json(request, settings.max_body_bytes)
@@ -74,15 +72,12 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
             body = json_body.parse(sent)
             g.contract = contract = contract_for(body)  # which tells errors, too
             asked = contract.ask(body)
-            return jsonify(asked.answer(score(asked, time.perf_counter()))), 200
+            return jsonify(asked.answer(score(asked))), 200
 
     def decide_lines(body: bytes) -> Answer:
-        started = time.perf_counter()
-        deadline = started + settings.deadline_seconds
+        deadline = g.started + settings.deadline_seconds
         with preparation.alone():
-            lines = json_lines.answer(
-                body, contracts, lambda asked: score(asked, started), lambda: deadline - time.perf_counter()
-            )
+            lines = json_lines.answer(body, contracts, score, lambda: deadline - time.perf_counter())
         return Response(lines, content_type=json_lines.CONTENT_TYPE), 200
 
     @app.get("/ping")
@@ -162,7 +157,7 @@ def _answer_errors(app: Flask) -> None:
     def tell(error: RequestError) -> tuple[Response, int, dict[str, str]]:
         contract: Contract | None = g.get("contract")
         body, status, headers = (contract.refuse if contract else errors.answer)(error)
-        return jsonify(body), status, {**error.headers, **headers}
+        return jsonify(body), status, headers
 
     @app.errorhandler(RequestError)
     def refuse(error: RequestError) -> tuple[Response, int, dict[str, str]]:
@@ -177,7 +172,7 @@ def _answer_errors(app: Flask) -> None:
         if isinstance(error, NotFound):
             return refuse(UnknownRouteError(sentence))
         if not isinstance(error, MethodNotAllowed):
-            return refuse(InvalidRequestError(sentence))
+            return refuse(InvalidRequestError("headers: Host must name a host, and Upgrade be left out"))
         answer, status, headers = refuse(MethodError(sentence))
         return answer, status, headers | {"Allow": ", ".join(sorted(error.valid_methods or ()))}
 
@@ -193,7 +188,7 @@ def _record_requests(app: Flask) -> None:
 
     @app.before_request
     def start() -> None:
-        g.started, g.request_id = time.perf_counter(), f"req_{uuid.uuid4().hex}"
+        g.started, g.request_id = time.perf_counter(), request_id.new()
 
     @app.after_request
     def finish(response: Response) -> Response:
@@ -210,6 +205,6 @@ def _record_requests(app: Flask) -> None:
             "seconds": round(seconds, 6),
             "request_id": g.request_id,
         }
-        response.headers.update(dict.fromkeys(REQUEST_ID, g.request_id))
+        response.headers.update(dict.fromkeys(request_id.HEADERS, g.request_id))
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra={"fields": fields})
         return response

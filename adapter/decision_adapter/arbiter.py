@@ -80,7 +80,7 @@ class OneWorkerArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
 def explain(number: int) -> str:
     """The sentence for a worker that signal ``number`` ended before it had scored."""
     cause = CAUSES.get(number, f"signal {number}. {OTHER_BUILD}")
-    return f"the first decode ended the worker with {cause}. What llama.cpp said last is in the lines above"
+    return f"the worker had not scored yet when it was ended by {cause}. What llama.cpp said last is in the lines above"
 
 
 def _fatal_signal(pid: int) -> int | None:

@@ -94,7 +94,7 @@ def find_gguf(model_dir: Path) -> Path:
         names = ", ".join(str(path.relative_to(model_dir)) for path in found)
         raise ArtifactError(f"{model_dir} holds {len(found)} GGUF files, exactly one is needed: {names}")
     if not model_dir.is_dir():
-        raise ArtifactError(f"{model_dir} does not exist; it should hold the extracted model archive")
+        raise ArtifactError(f"there is no folder {model_dir}; it should hold the extracted model archive")
     names = ", ".join(sorted(path.name for path in model_dir.iterdir())[:20]) or "nothing"
     raise ArtifactError(f"{model_dir} holds no GGUF file at its root or one folder down; it holds {names}")
 

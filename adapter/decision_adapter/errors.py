@@ -29,9 +29,7 @@ Only these become answers below 500; any other exception is a 500 with a log lin
 an error with another status than the one here, which is SemIf's.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 
 class AdapterError(Exception):
@@ -73,9 +71,6 @@ class ModelError(StartError):
 
 class RequestError(AdapterError):
     """A request that is answered with an error; the message is what the caller reads."""
-
-    headers: ClassVar[Mapping[str, str]] = {}
-    """HTTP's own headers for this error, whatever contract tells it."""
 
 
 Place = tuple[str | int, ...]
@@ -143,8 +138,6 @@ class UnsupportedContentError(RequestError):
 
 class UnsupportedEncodingError(RequestError):
     """The Content-Encoding is unknown, or there are several."""
-
-    headers: ClassVar[Mapping[str, str]] = {"Accept-Encoding": "zstd, gzip, identity"}
 
 
 class LateRequestError(RequestError):
@@ -220,8 +213,9 @@ def message(error: RequestError) -> str:
 
 
 def headers(error: RequestError) -> dict[str, str]:
-    """What belongs to the status of ``error``, whatever the contract: when to come again, or how to show a key."""
-    wait_seconds = RETRY_AFTER_SECONDS.get(type(error))
-    if wait_seconds is not None:
-        return {"Retry-After": str(wait_seconds)}
+    """What belongs to the status of ``error``, whatever the contract: when to come again, or what would be accepted."""
+    if type(error) in RETRY_AFTER_SECONDS:
+        return {"Retry-After": str(RETRY_AFTER_SECONDS[type(error)])}
+    if isinstance(error, UnsupportedEncodingError):
+        return {"Accept-Encoding": "zstd, gzip, identity"}
     return {"WWW-Authenticate": "Bearer"} if isinstance(error, AuthenticationError) else {}

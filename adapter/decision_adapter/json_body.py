@@ -23,6 +23,8 @@ def parse(body: bytes) -> dict[str, object]:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _wrong(f"not UTF-8 at byte {error.start}") from error
+    if text.startswith("\ufeff"):
+        raise _wrong("begins with a byte order mark; send UTF-8 without one")
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
     except json.JSONDecodeError as error:

@@ -14,7 +14,7 @@ REQUESTS = Counter(
 QUEUE_DEPTH = Gauge("decision_queue_depth", "Requests with a place: one is scored, the others wait.", registry=REGISTRY)
 LATENCY = Histogram(
     "decision_request_seconds",
-    "Seconds from the first line of a request to its answer.",
+    "Seconds from the end of a request's headers to its answer.",
     buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60),
     registry=REGISTRY,
 )

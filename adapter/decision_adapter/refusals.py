@@ -4,6 +4,7 @@ import json
 
 from gunicorn.http import errors  # type: ignore[import-untyped]
 
+from decision_adapter import request_id
 from decision_adapter.arrival import ARRIVAL_SECONDS, LateRequest
 
 _ORDINARY = (400, "request: not well-formed HTTP/1.1")
@@ -52,11 +53,12 @@ def refusal(error: Exception) -> tuple[int, str] | None:
     return None
 
 
-def answer(status: int, sentence: str) -> bytes:
-    """The whole answer as it goes over the wire; the last one of its connection."""
+def answer(status: int, sentence: str, name: str) -> bytes:
+    """The whole answer to the request of this ``name`` as it goes over the wire; the last one of its connection."""
     body = json.dumps({"error": sentence}).encode() + b"\n"
+    names = "".join(f"{header}: {name}\r\n" for header in request_id.HEADERS)
     head = (
-        f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n"
+        f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n{names}"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body

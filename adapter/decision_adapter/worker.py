@@ -25,7 +25,7 @@ from gunicorn import util  # type: ignore[import-untyped]
 from gunicorn.http.body import Body, ChunkedReader  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-from decision_adapter import metrics
+from decision_adapter import metrics, request_id
 from decision_adapter.arrival import TimedUnreader
 from decision_adapter.refusals import answer, refusal
 
@@ -102,11 +102,11 @@ class HealthFirstWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no 
         status, sentence = refusal(exc) or (500, "scoring failed")
         if status == 500:
             log.error("scoring failed: %s", exc, exc_info=exc)
-        fields = {"status": status, "outcome": type(exc).__name__}
-        log.info("request", extra={"fields": fields})
-        metrics.REQUESTS.labels(fields["outcome"]).inc()
+        outcome, name = type(exc).__name__, request_id.new()
+        log.info("request", extra={"fields": {"status": status, "outcome": outcome, "request_id": name}})
+        metrics.REQUESTS.labels(outcome).inc()
         try:
-            util.write_nonblock(client, answer(status, sentence))
+            util.write_nonblock(client, answer(status, sentence, name))
         except OSError:  # the client is gone, or does not read
             log.info("a client did not take its refusal")
 
@@ -140,8 +140,11 @@ class HealthFirstWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no 
 
     def murder_pending(self) -> None:
         """Close connections whose time is over. The main loop, at least once a second."""
-        super().murder_pending()
         now = time.monotonic()
+        if not self.alive:  # who has sent nothing yet does not hold up the end
+            for conn in self.pending_conns:
+                conn.timeout = min(conn.timeout, now + LINGER_SECONDS)
+        super().murder_pending()
         while self._lingering and self._lingering[0].timeout <= now:
             conn = self._lingering.popleft()
             self.poller.unregister(conn.sock)

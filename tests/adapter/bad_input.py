@@ -169,7 +169,8 @@ def _more(chance: random.Random, value: Any) -> bytes:
     if isinstance(container, list):
         container.extend(copy.deepcopy(container) * chance.choice((1, 10, 300)))
     else:
-        container[chance.choice(("x", "decision", "decisions", "questions", "input", "type", "é"))] = tree(chance)
+        names = ("x", "decision", "decisions", "questions", "input", "type", "choice", "score", "message", "text", "é")
+        container[chance.choice(names)] = tree(chance)
     return _texted(value)
 
 

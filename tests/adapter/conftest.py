@@ -51,16 +51,22 @@ class Container:
             )
 
     def wait_until_ready(self) -> "Container":
+        return self._wait_for_ping(200)
+
+    def wait_until_loading(self) -> "Container":
+        return self._wait_for_ping(503)
+
+    def _wait_for_ping(self, status: int) -> "Container":
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.log()
             try:
-                if self.request("GET", "/ping")[0] == 200:
+                if self.request("GET", "/ping")[0] == status:
                     return self
             except ConnectionRefusedError:
                 pass
             time.sleep(0.05)
-        raise AssertionError(f"not ready after {START_SECONDS} s: {self.log()}")
+        raise AssertionError(f"/ping is not {status} after {START_SECONDS} s: {self.log()}")
 
     def request(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         """Status and JSON of the answer; an iterable body is sent in chunks."""

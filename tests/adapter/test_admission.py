@@ -138,7 +138,22 @@ def test_a_shutdown_stops_what_runs_and_what_waits(line_with: Callable[..., Line
     for future in futures:
         with pytest.raises(StoppingError):
             future.result(PATIENCE_SECONDS)
+    # and nothing more is admitted, as of a body whose records ask one after the other
+    with pytest.raises(StoppingError):
+        line.ask(lambda _: line.done.append("late")).result(PATIENCE_SECONDS)
     assert line.done == []
+
+
+def test_work_that_nobody_asked_for_and_that_fails_is_logged_and_the_next_goes_on(
+    line_with: Callable[..., Line], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_stop: Stop) -> None:
+        raise RuntimeError("why it failed")
+
+    line = line_with()
+    line.admission.run_unasked(fail)
+    assert line.ask(lambda _: "next").result(PATIENCE_SECONDS) == "next"
+    assert "why it failed" in caplog.text
 
 
 def test_work_that_nobody_asked_for_takes_no_place_and_is_stopped_at_once(line_with: Callable[..., Line]) -> None:

@@ -1,5 +1,6 @@
 """Routes and answers, on a scorer that does as it is told."""
 
+import io
 import json
 import logging
 import threading
@@ -226,8 +227,7 @@ def test_the_fields_of_two_contracts_clash(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("content_type", json_lines.CONTENT_TYPES)
-def test_json_lines_are_answered_by_json_lines(client: FlaskClient, scorer: Obedient, content_type: str) -> None:
-    before = time.perf_counter()
+def test_json_lines_are_answered_by_json_lines(client: FlaskClient, content_type: str) -> None:
     body = f"{json.dumps({'decision': DECISION})}\n7\n"
     response = client.post("/invocations", data=body, content_type=content_type)
     assert (response.status_code, response.content_type) == (200, "application/jsonlines")
@@ -235,9 +235,31 @@ def test_json_lines_are_answered_by_json_lines(client: FlaskClient, scorer: Obed
         {"result": RESULT},
         {"line": 2, "status": 400, "error": "body: must be a JSON object, got number"},
     ]
-    # and all of them had the deadline of the request
+
+
+class Arriving(io.BytesIO):
+    """A body that remembers when it was asked for."""
+
+    asked_for = 0.0
+
+    def readinto(self, buffer: Any) -> int:
+        self.asked_for = self.asked_for or time.perf_counter()
+        return super().readinto(buffer)
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/jsonlines"])
+def test_the_deadline_counts_from_before_the_body_arrives(
+    client: FlaskClient, scorer: Obedient, content_type: str
+) -> None:
+    # given
+    body, before = json.dumps({"decision": DECISION}).encode(), time.perf_counter()
+    arriving = Arriving(body)
+    # when
+    response = client.post("/invocations", input_stream=arriving, content_length=len(body), content_type=content_type)
+    # then
+    assert response.status_code == 200
     assert scorer.started is not None
-    assert before <= scorer.started <= time.perf_counter()
+    assert before <= scorer.started <= arriving.asked_for
 
 
 def test_json_lines_of_a_busy_container_are_refused_as_a_whole(client: FlaskClient, scorer: Obedient) -> None:
@@ -258,7 +280,12 @@ def test_a_body_over_the_limit_names_size_limit_and_setting(client: FlaskClient)
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("GET", "/invocations", 405), ("POST", "/ping", 405)],
+    [
+        ("GET", "/nothing", 404),
+        ("POST", "/v1//decisions", 404),
+        ("GET", "/invocations", 405),
+        ("POST", "/ping", 405),
+    ],
 )
 def test_other_routes_and_methods_are_refused_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
     response = client.open(path, method=method)
@@ -304,7 +331,7 @@ FIELDS = dict.fromkeys(("id", "state", "question"), JSON) | {
 DECISIONS = strategies.fixed_dictionaries({}, optional=FIELDS) | JSON
 QUESTIONS = strategies.fixed_dictionaries(
     {"type": strategies.sampled_from(["predicate", "choice", "score", "x"]) | JSON, "instructions": JSON},
-    optional={"choices": JSON, "levels": JSON, "name": JSON},
+    optional={"choices": JSON, "levels": JSON, "name": JSON, "choice": JSON, "score": JSON},
 )
 BODIES = strategies.fixed_dictionaries({}, optional={"decision": DECISIONS, "decisions": strategies.lists(DECISIONS)})
 OPENAI_BODIES = strategies.fixed_dictionaries(

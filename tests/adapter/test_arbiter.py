@@ -52,7 +52,7 @@ def test_a_container_whose_first_decode_crashes_ends_with_one_sentence(
     assert container.process.wait(timeout=60) == 3, container.log()
     critical = [line for line in map(json.loads, container.log().splitlines()) if line["level"] == "critical"]
     [sentence] = [line["message"] for line in critical]
-    assert sentence.startswith(f"cannot start: the first decode ended the worker with {CAUSES[number]}")
+    assert sentence.startswith(f"cannot start: the worker had not scored yet when it was ended by {CAUSES[number]}")
 
 
 def test_logits_that_are_no_numbers_end_the_start(

@@ -179,6 +179,31 @@ def test_sigterm_lets_the_running_decision_finish(
     assert status == 0
 
 
+def test_sigterm_ends_a_container_that_still_loads_without_waiting_for_that(
+    start_container: Callable[..., Any], tmp_path: Path
+) -> None:
+    # given a model file whose end never comes
+    gguf = tmp_path / "model.gguf"
+    os.mkfifo(gguf)
+    container = start_container(tmp_path, SEMIF_GGUF_PATH=str(gguf)).wait_until_loading()
+    # when it is told to stop
+    status = container.stop()
+    # then it ends by itself
+    assert status == 0
+    assert "SIGKILL" not in container.log()
+
+
+def test_a_client_that_says_nothing_does_not_hold_up_the_end(
+    start_container: Callable[..., Any], model_dir: Path
+) -> None:
+    container = start_container(model_dir).wait_until_ready()
+    with socket.create_connection(("127.0.0.1", container.port)):
+        assert container.request("GET", "/ping")[0] == 200  # connections are accepted in order
+        container.process.send_signal(signal.SIGTERM)
+        assert container.process.wait(timeout=15) == 0
+    assert "SIGKILL" not in container.log()
+
+
 def test_the_containers_lines_are_json(container: Any) -> None:
     container.score({"decision": {}})
     lines = [json.loads(line) for line in container.log().splitlines()]
@@ -254,6 +279,16 @@ def test_gunicorn_loads_the_model_in_one_worker_and_drains_within_the_platforms_
     assert configuration["preload_app"] is False
     assert configuration["graceful_timeout"] < 30
     assert configuration["threads"] > Settings.from_environment(os.environ).max_in_flight + 1
+
+
+@pytest.mark.parametrize(("host", "bind"), [("127.0.0.1", "127.0.0.1:8080"), ("::1", "[::1]:8080")])
+def test_it_listens_on_an_address_of_either_kind(
+    repository_root: Path, monkeypatch: pytest.MonkeyPatch, host: str, bind: str
+) -> None:
+    monkeypatch.setenv("SEMIF_HOST", host)
+    configuration: dict[str, Any] = {"__file__": str(repository_root / "adapter" / "gunicorn.conf.py")}
+    exec(Path(configuration["__file__"]).read_text(), configuration)
+    assert configuration["bind"] == bind
 
 
 @pytest.mark.parametrize(

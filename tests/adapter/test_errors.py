@@ -35,3 +35,8 @@ def test_an_error_says_what_its_caller_needs_and_no_more(
     error: errors.RequestError, body: dict[str, object], status: int, wait: str | None
 ) -> None:
     assert errors.answer(error) == (body, status, {"Retry-After": wait} if wait else {})
+
+
+def test_what_would_be_accepted_is_told_in_a_header() -> None:
+    assert errors.headers(errors.UnsupportedEncodingError("br")) == {"Accept-Encoding": "zstd, gzip, identity"}
+    assert errors.headers(errors.AuthenticationError("no")) == {"WWW-Authenticate": "Bearer"}

@@ -72,6 +72,8 @@ def test_what_is_no_request_is_refused_in_json_and_ends_its_connection(tiny: Any
     # then that is not answered: nobody knows where it begins
     assert (answer.status, answer.closes) == (status, True)
     assert ": " in answer.error
+    # and it has a name, which stands in the log
+    assert f'"request_id": "{answer.headers["x-request-id"]}"' in tiny.log()
 
 
 BAD_BODIES = {
@@ -126,6 +128,8 @@ READ_BODIES: dict[str, tuple[bytes, int]] = {
     "an absolute target": (b"GET http://other/ping HTTP/1.1\r\nHost: x\r\n\r\n", 200),
     "no body at all": (POST + b"\r\n", 400),
     "a script name": (get(b"SCRIPT_NAME: /elsewhere", b"X-Forwarded-Proto: https", b"X-Forwarded-Ssl: off"), 200),
+    "a host that is none": (b"GET /ping HTTP/1.1\r\nHost: ..\r\n\r\n", 400),
+    "an upgrade": (get(b"Connection: Upgrade", b"Upgrade: websocket"), 400),
     "an odd method": (b"TRACE /ping HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     "what may be asked": (b"OPTIONS /invocations HTTP/1.1\r\nHost: x\r\n\r\n", 200),
 }

@@ -51,8 +51,13 @@ def test_a_failure_of_ours_is_no_refusal() -> None:
 
 @pytest.mark.parametrize("status", REASONS)
 def test_an_answer_is_json_and_the_last_of_its_connection(status: int) -> None:
-    head, body = answer(status, 'say "x"').split(b"\r\n\r\n")
+    head, body = answer(status, 'say "x"', "req_1").split(b"\r\n\r\n")
     assert json.loads(body) == {"error": 'say "x"'}
     lines = head.decode().split("\r\n")
     assert lines[0] == f"HTTP/1.1 {status} {REASONS[status]}"
-    assert {"Connection: close", "Content-Type: application/json", f"Content-Length: {len(body)}"} == set(lines[1:])
+    names = {"x-typesafe-request-id: req_1", "x-request-id: req_1"}
+    assert set(lines[1:]) == names | {
+        "Connection: close",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    }

@@ -92,9 +92,8 @@ def test_an_encoded_body_is_decoded(encoding: str, written: str) -> None:
 
 @pytest.mark.parametrize("header", ["br", "deflate", "gzip, zstd", "zstd, zstd", "*", "gzip;q=1", "\x00"])
 def test_an_unknown_encoding_is_refused_with_those_that_are_known(header: str) -> None:
-    with pytest.raises(UnsupportedEncodingError, match=r"must be one of zstd, gzip and identity, got ") as raised:
+    with pytest.raises(UnsupportedEncodingError, match=r"must be one of zstd, gzip and identity, got "):
         decode(BODY, header, LIMIT)
-    assert raised.value.headers == {"Accept-Encoding": "zstd, gzip, identity"}
 
 
 @pytest.mark.parametrize("encoding", DECOMPRESSORS)

@@ -9,6 +9,37 @@ from decision_adapter.errors import SettingsError
 from decision_adapter.settings import BASE_IMAGE_LIBRARIES, Settings
 
 
+def test_the_environment_of_the_reference_container_is_read(tmp_path: Path) -> None:
+    # given every variable that it knows
+    gguf, tokenizer = tmp_path / "m.gguf", tmp_path / "other"
+    gguf.touch()
+    tokenizer.mkdir()
+    paths = {
+        "SEMIF_MODEL_DIR": str(tmp_path),
+        "SEMIF_GGUF_PATH": str(gguf),
+        "SEMIF_TOKENIZER_SOURCE": str(tokenizer),
+        "SEMIF_LLAMA_CPP_LIB_DIR": str(tmp_path),
+    }
+    numbers = {
+        "SEMIF_THREADS": "3",
+        "SEMIF_N_GPU_LAYERS": "-1",
+        "SEMIF_MAX_TOKENS": "2048",
+        "SEMIF_MAX_REQUEST_TOKENS": "4096",
+        "SEMIF_MAX_SHARED_DECISIONS": "64",
+        "SEMIF_MAX_BODY_BYTES": "1024",
+        "SEMIF_MAX_IN_FLIGHT": "2",
+        "SEMIF_PORT": "8081",
+    }
+    # when
+    settings = Settings.from_environment(paths | numbers | {"SEMIF_TOKENIZER_REVISION": "abc"})
+    # then
+    assert (settings.model_dir, settings.gguf_path) == (tmp_path, gguf)
+    assert (settings.tokenizer_source, settings.tokenizer_revision) == (tokenizer, "abc")
+    assert (settings.lib_dir, settings.port, settings.threads) == (tmp_path, 8081, 3)
+    assert (settings.n_gpu_layers, settings.max_tokens, settings.max_request_tokens) == (-1, 2048, 4096)
+    assert (settings.max_shared_decisions, settings.max_body_bytes, settings.max_in_flight) == (64, 1024, 2)
+
+
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
     settings = Settings.from_environment({"SEMIF_PORT": ""})
     assert settings == Settings(

@@ -93,6 +93,16 @@ def test_an_endpoint_answers_openai_s_contract_by_the_shape_of_the_body(
     assert SHA256 in json.dumps(answer["x_model"])
 
 
+def test_an_endpoint_answers_system_one_s_contract_by_the_shape_of_the_body(
+    cloud: Cloud, endpoints: dict[str, str]
+) -> None:
+    questions = {"page": {"type": "noul", "instructions": "Should a second engineer be paged?"}}
+    body = {"model": "jev-latest", "state": demo.INCIDENT, "questions": questions}
+    answer = invoke(cloud, endpoints["decision"], body)
+    assert 0 < answer["answers"]["page"]["noul"] < 1
+    assert SHA256 in json.dumps(answer["x_model"])
+
+
 def test_json_lines_are_answered_line_by_line(cloud: Cloud, endpoints: dict[str, str]) -> None:
     body = "\n".join([json.dumps(demo.ONE_DECISION), '{"decision": 7}', json.dumps(OPENAI)])
     runtime = deployment.client(cloud, "sagemaker-runtime")

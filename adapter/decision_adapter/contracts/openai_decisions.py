@@ -41,6 +41,9 @@ from decision_adapter.validation import validate
 
 OWN_FIELDS = ("input",)
 
+UNIONS = ("input", "content", "output", "instructions", "questions")
+"""Fields whose values, or the items of whose arrays, may be of several types."""
+
 Part = InputText | InputJson | OutputText | OutputRefusal
 Item = Message | FunctionCall | FunctionCallOutput | CustomToolCall | CustomToolCallOutput
 Question = Predicate | Choice | Score
@@ -55,7 +58,7 @@ def ask(body: dict[str, object]) -> Asked:
     try:
         request = validate(DecisionRequest, body)
     except InvalidRequestError as error:
-        raise InvalidRequestError(*(_in_body(problem, body) for problem in error.problems)) from error
+        raise InvalidRequestError(*map(_in_body, error.problems)) from error
     state = request.input if isinstance(request.input, str) else _conversation(request.input)
     decisions = tuple(
         _decision(question, state, f"questions[{index}]") for index, question in enumerate(request.questions)
@@ -166,18 +169,20 @@ def _answer(
     )
 
 
-def _in_body(problem: Problem | str, body: object) -> Problem | str:
-    """``problem`` at its place in ``body``: pydantic's steps also name members of unions, which are none."""
+def _in_body(problem: Problem | str) -> Problem | str:
+    """``problem`` at its place in the body: pydantic also names the member of a union, which is no step."""
     if isinstance(problem, str):
         return problem
     place: list[str | int] = []
-    value: Any = body
+    field, names_member = "", False
     for step in problem.place:
-        if isinstance(step, int) or (isinstance(value, dict) and step in value):
-            place.append(step)
-            value = value[step]
-    if problem.kind == "missing":
-        place.append(problem.place[-1])
+        if names_member and isinstance(step, str):
+            names_member = False
+            continue
+        place.append(step)
+        if isinstance(step, str):
+            field = step
+        names_member = field in UNIONS
     return replace(problem, place=tuple(place))
 
 

@@ -126,6 +126,14 @@ def test_records_that_do_not_fit_into_the_time_are_told_to_come_again() -> None:
     assert score.seen == ["a", "b"]
 
 
+def test_records_that_a_stopping_container_does_not_take_are_told_to_come_again() -> None:
+    score = Scripted(b=[StoppingError("stopping")], c=[StoppingError("stopping")])
+    lines = answer("\n".join(map(record, "abc")), score)
+    assert ids(lines[:1]) == ["a"]
+    assert lines[1:] == [{"line": number, "status": 503, "error": "stopping", "retryable": True} for number in (2, 3)]
+    assert score.seen == ["a", "b", "c"]
+
+
 def test_a_first_record_that_overruns_by_itself_is_not_to_come_again() -> None:
     score = Scripted(a=[DeadlineError("aborted: shorten it")])
     lines = answer(f"{record('a')}\n{record('b')}", score, lambda: 0.0)

@@ -154,6 +154,20 @@ def test_one_to_400_questions_are_accepted(count: int) -> None:
         (body(SCORE | {"levels": LEVELS * 4}), "questions[0].levels: allows at most 10, got 12"),
         (body(PREDICATE, SCORE | {"levels": [{}, {}]}), "questions[1].levels[0].label: is required; questions[1]."),
         (body(PREDICATE | {"predicate": 1}), "questions[0].predicate: is not a field of the contract; remove it"),
+        # fields that no contract has, of the names by which types are told apart
+        (
+            body(CHOICE | {"choice": "", "choices": [{"value": 7}, {"value": "b"}]}),
+            "questions[0].choices[0].value: must",
+        ),
+        (body(SCORE | {"score": 7, "levels": [{"label": 7}, {"label": "b"}]}), "questions[0].levels[0].label: must be"),
+        (
+            body(input=[{"role": "user", "message": 7, "content": [{"type": "input_text", "text": 7}]}]),
+            "input[0].content[0].text: must be a string, got number; input[0].message: is not a field",
+        ),
+        (
+            body(input=[{"role": "user", "content": "", "text": 7, "array": 7}]),
+            "input[0].text: is not a field of the contract; remove it; input[0].array: is not",
+        ),
         (body(temperature=1), "temperature: is not a field of the contract; remove it"),
         (body(input=7), "input: must be a string or an array"),
     ],

@@ -222,6 +222,15 @@ def test_questions_share_one_reading_of_the_state_and_keep_their_bits(unlocked: 
     assert together["usage"] == {"input_tokens": apart - 2 * prefix, "output_tokens": 0}
 
 
+def test_the_python_of_the_page_runs(repository_root: Path, unlocked: Any) -> None:
+    page = (repository_root / "docs" / "system-one.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code.replace(":8080", f":{unlocked.port}"), names)
+    names["client"].close()
+    assert 0 < names["answer"].nouls["refund"].noul < 1
+
+
 def test_the_pages_request_gets_the_pages_answer(repository_root: Path, unlocked: Any) -> None:
     # given the first two blocks of the page
     page = (repository_root / "docs" / "system-one.md").read_text("utf-8")
