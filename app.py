@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks
 
 from decision_constructs import settings
 from decision_constructs.errors import DeploymentError
@@ -38,6 +39,7 @@ def main() -> None:
         env=where,
         tags=tags,
     )
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     app.synth()
 
 

@@ -3,14 +3,24 @@
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from decision_constructs.artifact_settings import Images
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.instance_type import Accelerator
-from decision_constructs.settings import Images
 
-_PLATFORM = "linux/amd64"
+_PUSH = [
+    "ecr:BatchCheckLayerAvailability",
+    "ecr:BatchGetImage",
+    "ecr:CompleteLayerUpload",
+    "ecr:DescribeImages",
+    "ecr:GetDownloadUrlForLayer",
+    "ecr:InitiateLayerUpload",
+    "ecr:PutImage",
+    "ecr:UploadLayerPart",
+]
 
 
 class ContainerImage(Construct):
@@ -26,7 +36,8 @@ class ContainerImage(Construct):
         *,
         accelerator: Accelerator,
         images: Images,
-        repository: ecr.Repository,
+        repository: ecr.IRepository,
+        encryption_key: kms.IKey | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._repository = repository
@@ -37,8 +48,8 @@ class ContainerImage(Construct):
             folder="adapter",
             files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
             inputs={
-                "IMAGE_BASE": images.base(accelerator),
-                "IMAGE_PLATFORM": _PLATFORM,
+                "IMAGE_BASE": images.bases[accelerator],
+                "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",
                 "LLAMA_CPP_PYTHON_VERSION": images.llama_cpp_python,
             },
             output=lambda content_hash: {
@@ -46,10 +57,12 @@ class ContainerImage(Construct):
                 "IMAGE_TAG": content_hash,
             },
             compute_type=codebuild.ComputeType.MEDIUM,
+            encryption_key=encryption_key,
             docker=True,
+            arm64=accelerator is Accelerator.ARM64,
         )
-        repository.grant_pull_push(self._project)
-        repository.grant(self._project, "ecr:DescribeImages")
+        self._project.allow(_PUSH, repository.repository_arn)
+        self._project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
 
     def build(self, trigger: BuildTrigger) -> str:
         """Build it unless its tag exists; returns `repository@sha256:…`, known once the build has run."""
