@@ -1,5 +1,7 @@
 """What endpoints are made of: the bucket, the repository, and the builds that fill them."""
 
+from typing import Any
+
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
@@ -34,28 +36,40 @@ class ArtifactStack(Stack):
             description=f"decision-endpoints {environment}",
             removal_policy=removal_policy,
         )
-        bucket = artifact_bucket(self, settings, encryption_key=key, removal_policy=removal_policy)
         repository = image_repository(self, settings.existing, encryption_key=key, removal_policy=removal_policy)
-        trigger = BuildTrigger(self, "BuildTrigger", encryption_key=key)
-        model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, trigger=trigger, encryption_key=key)
-        self._publish(environment, "model-data-url", model.model_data_url)
-        self._publish(environment, "bucket-name", bucket.bucket_name)
-        self._publish(environment, "repository-name", repository.repository_name)
+        build: dict[str, Any] = {
+            "trigger": BuildTrigger(self, "BuildTrigger", encryption_key=key),
+            "encryption_key": key,
+            "build_role": settings.existing.build_role,
+        }
+        published = {"repository-name": repository.repository_name}
         if key:
-            self._publish(environment, "kms-key-arn", key.key_arn)
-        for accelerator in settings.images.bases:
-            image = ContainerImage(
-                self,
-                f"{accelerator.capitalize()}Image",
-                accelerator=accelerator,
-                images=settings.images,
-                repository=repository,
-                encryption_key=key,
+            published["kms-key-arn"] = key.key_arn
+        if settings.uses_bucket:
+            bucket = artifact_bucket(self, settings, encryption_key=key, removal_policy=removal_policy)
+            published["bucket-name"] = bucket.bucket_name
+        if settings.model.archive_uri:
+            published["model-data-url"] = settings.model.archive_uri
+        else:
+            model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, **build)
+            published["model-data-url"] = model.model_data_url
+        if settings.decision and settings.decision.image_digest:
+            published["decision-image-uri"] = f"{repository.repository_uri}@{settings.decision.image_digest}"
+        else:
+            images = {
+                accelerator: ContainerImage(
+                    self,
+                    f"{accelerator.capitalize()}Image",
+                    accelerator=accelerator,
+                    images=settings.images,
+                    repository=repository,
+                    **build,
+                )
+                for accelerator in settings.images.bases
+            }
+            if settings.decision:
+                published["decision-image-uri"] = images[settings.decision.accelerator].build()
+        for name, value in published.items():
+            ssm.StringParameter(
+                self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value
             )
-            if settings.decision and settings.decision.accelerator is accelerator:
-                self._publish(environment, "decision-image-uri", image.build(trigger))
-
-    def _publish(self, environment: str, name: str, value: str) -> None:
-        ssm.StringParameter(
-            self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value
-        )

@@ -1,16 +1,17 @@
 """The endpoints of one environment."""
 
-from aws_cdk import Stack
+from aws_cdk import Annotations, Stack
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from decision_constructs import gpu_memory
 from decision_constructs.chat_endpoint import ChatEndpoint
 from decision_constructs.dashboard import EnvironmentDashboard
 from decision_constructs.decision_endpoint import DecisionEndpoint
-from decision_constructs.monitoring import EndpointMonitoring
+from decision_constructs.endpoint import SageMakerEndpoint
 from decision_constructs.settings import Endpoint, Settings
 from stacks.artifact_stack import ArtifactStack, parameter_name
 
@@ -39,16 +40,18 @@ class EndpointStack(Stack):
             "environment": environment,
             "shared": settings,
             "model_data_url": published("model-data-url"),
-            "bucket": s3.Bucket.from_bucket_name(self, "Bucket", existing.bucket or published("bucket-name")),
+            "bucket": s3.Bucket.from_bucket_name(self, "Bucket", existing.bucket or published("bucket-name"))
+            if settings.uses_bucket
+            else None,
             "encryption_key": kms.Key.from_key_arn(self, "Key", encryption.key_arn or published("kms-key-arn"))
             if encryption.kms_key
             else None,
         }
-        seen: list[tuple[EndpointMonitoring, Endpoint]] = []
+        seen: list[tuple[SageMakerEndpoint, Endpoint]] = []
         if settings.chat:
             image_uri = settings.images.bases[settings.chat.accelerator]
             chat = ChatEndpoint(self, "Chat", settings=settings.chat, image_uri=image_uri, **served)
-            seen.append((chat.monitoring, settings.chat))
+            seen.append((chat, settings.chat))
         if settings.decision:
             decision = DecisionEndpoint(
                 self,
@@ -60,6 +63,14 @@ class EndpointStack(Stack):
                 ),
                 **served,
             )
-            seen.append((decision.monitoring, settings.decision))
+            seen.append((decision, settings.decision))
+        for construct, endpoint in seen:
+            for warning in gpu_memory.warnings(settings.model, endpoint):
+                Annotations.of(construct).add_warning_v2("decision-endpoints:gpu-memory", warning)
         if settings.monitoring.dashboard:
-            EnvironmentDashboard(self, "Dashboard", environment=environment, endpoints=seen)
+            EnvironmentDashboard(
+                self,
+                "Dashboard",
+                environment=environment,
+                endpoints=[(construct.monitoring, endpoint) for construct, endpoint in seen],
+            )

@@ -25,6 +25,13 @@ Repository = Annotated[
     ),
 ]
 GgufFile = Annotated[str, Field(pattern=rf"^{_PLAIN_PATH}\.gguf$", description="a .gguf file of the repository")]
+ArchiveUri = Annotated[
+    str,
+    Field(
+        pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.tar\.gz$",
+        description="an archive that model_build has packed, s3://bucket/key.tar.gz",
+    ),
+]
 GgufUri = Annotated[
     str,
     Field(pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.gguf$", description="s3://bucket/key.gguf"),
@@ -46,13 +53,14 @@ class Tokenizer(Section):
 
 
 class Model(Section):
-    """The GGUF that both contracts serve: from the Hugging Face Hub, or from S3."""
+    """The GGUF that both contracts serve: from the Hugging Face Hub, from S3, or in an archive packed already."""
 
     repository: Repository | None = None
     revision: Revision | None = None
     file: GgufFile | None = None
     uri: GgufUri | None = None
-    sha256: Sha256
+    archive_uri: ArchiveUri | None = None
+    sha256: Sha256 | None = None
     tokenizer: Tokenizer | None = None
     size_bytes: Annotated[int, Field(ge=1, le=10**13, description="the size of the .gguf, 1 to 10^13 bytes")] | None = (
         None
@@ -68,11 +76,18 @@ class Model(Section):
             if isinstance(raw.get(key), str) and _SPLIT.search(raw[key]):
                 yield (key,), f"{raw[key]!r}: one part of a split model; join the parts with llama-gguf-split --merge"
         hub = [key for key in ("repository", "revision", "file") if key in raw]
-        if bool(hub) == ("uri" in raw):
-            yield (), "give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"
+        if sum((bool(hub), "uri" in raw, "archive_uri" in raw)) != 1:
+            yield (
+                (),
+                "give one source: repository, revision and file (Hub), uri (S3) or archive_uri (packed already)",
+            )
         elif hub:
             for key in {"repository", "revision", "file"} - set(hub):
                 yield (key,), f"missing; {expected(cls, key)}"
+        if "archive_uri" not in raw and "sha256" not in raw:
+            yield ("sha256",), f"missing; {expected(cls, 'sha256')}"
+        for key in {"sha256", "tokenizer"} & raw.keys() if "archive_uri" in raw else ():
+            yield (key,), "is for packing, and archive_uri is packed already; remove it"
 
 
 class Images(Section):

@@ -39,6 +39,7 @@ class BuildProject(codebuild.Project):
         output: Callable[[str], Mapping[str, str]],
         compute_type: codebuild.ComputeType,
         encryption_key: kms.IKey | None,
+        existing_role: str | None,
         docker: bool = False,
         arm64: bool = False,
     ) -> None:
@@ -54,6 +55,7 @@ class BuildProject(codebuild.Project):
             output: the variables that say where it goes, from the content hash.
             compute_type: the machine.
             encryption_key: what encrypts its log and whatever CodeBuild keeps; None for AWS's own key.
+            existing_role: the ARN of a role that is used as it is; None for one of its own.
             docker: whether the build runs Docker.
             arm64: whether it runs on Graviton, as an image for Graviton has to.
         """
@@ -72,13 +74,19 @@ class BuildProject(codebuild.Project):
             removal_policy=RemovalPolicy.DESTROY,
             encryption_key=encryption_key,
         )
-        role = iam.Role(scope, f"{construct_id}Role", assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"))
+        role_id = f"{construct_id}Role"
+        self._role, role = None, None
+        if existing_role:
+            role = iam.Role.from_role_arn(scope, role_id, existing_role, mutable=False)
+        else:
+            self._role = iam.Role(scope, role_id, assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"))
+            # CDK would add wildcards: all of GetBucket*, List*, test reports, and a log group of another name
+            role = self._role.without_policy_updates()
         super().__init__(
             scope,
             construct_id,
             description=description,
-            # CDK would add wildcards: all of GetBucket*, List*, test reports, and a log group of another name
-            role=role.without_policy_updates(),
+            role=role,
             grant_report_group_permissions=False,
             encryption_key=encryption_key,
             source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
@@ -98,11 +106,10 @@ class BuildProject(codebuild.Project):
             logging=codebuild.LoggingOptions(cloud_watch=codebuild.CloudWatchLoggingOptions(log_group=log_group)),
         )
         self.log_group = log_group
-        self._role = role
         self.allow(["s3:GetObject", "s3:GetObjectVersion"], source.bucket.arn_for_objects(source.s3_object_key))
         self.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], source.bucket.bucket_arn)
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
-        self.node.add_dependency(role)  # with its policy: a build that starts earlier fails
+        self.node.add_dependency(self._role or role)  # with its policy: a build that starts earlier fails
         if encryption_key:
             self.allow(KEY_USE, encryption_key.key_arn)
         else:
@@ -114,6 +121,8 @@ class BuildProject(codebuild.Project):
 
     def allow(self, actions: Sequence[str], resource: str, *, wildcard: str | None = None) -> None:
         """Let the build do this too. `wildcard` says why the resource has one."""
+        if self._role is None:
+            return
         self._role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[resource]))
         if wildcard:
             acknowledge_wildcard(self._role, resource, wildcard)

@@ -37,10 +37,13 @@ class ContainerImage(Construct):
         accelerator: Accelerator,
         images: Images,
         repository: ecr.IRepository,
+        trigger: BuildTrigger,
         encryption_key: kms.IKey | None,
+        build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._repository = repository
+        self._trigger = trigger
         self._project = BuildProject(
             self,
             "Build",
@@ -58,16 +61,17 @@ class ContainerImage(Construct):
             },
             compute_type=codebuild.ComputeType.MEDIUM,
             encryption_key=encryption_key,
+            existing_role=build_role,
             docker=True,
             arm64=accelerator is Accelerator.ARM64,
         )
         self._project.allow(_PUSH, repository.repository_arn)
         self._project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
 
-    def build(self, trigger: BuildTrigger) -> str:
+    def build(self) -> str:
         """Build it unless its tag exists; returns `repository@sha256:…`, known once the build has run."""
         describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        return trigger.run(
+        return self._trigger.run(
             "Image",
             project=self._project,
             output={"RepositoryName": self._repository.repository_name, "ImageTag": self._project.content_hash},

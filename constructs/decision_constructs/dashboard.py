@@ -61,6 +61,7 @@ def _concurrency(metrics: EndpointMetrics, settings: Endpoint) -> cloudwatch.Gra
     shown = {"most at a time": metrics.concurrent_requests()}
     if isinstance(settings, DecisionEndpoint):
         shown["refused as busy, in five minutes"] = metrics.busy_rejections()
+        shown["failed, in five minutes"] = metrics.failures()
     return _graph("requests at a time", shown)
 
 

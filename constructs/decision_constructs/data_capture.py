@@ -20,16 +20,15 @@ class DataCapture:
         settings: DataCaptureSettings | None,
         contract: str,
         *,
-        bucket: s3.IBucket,
+        bucket: s3.IBucket | None,
         encryption_key: kms.IKey | None,
     ) -> None:
         self._settings = settings
         self._encryption_key = encryption_key
+        self._bucket, self._prefix = bucket.bucket_name if bucket else "", f"{CAPTURE_PREFIX}{contract}"
         if settings and settings.uri:
             uri = urlsplit(settings.uri)
             self._bucket, self._prefix = uri.netloc, uri.path.strip("/")
-        else:
-            self._bucket, self._prefix = bucket.bucket_name, f"{CAPTURE_PREFIX}{contract}"
 
     @property
     def config(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None:

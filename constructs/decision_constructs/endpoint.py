@@ -38,7 +38,7 @@ class SageMakerEndpoint(Construct):
         image_uri: str,
         container_environment: Mapping[str, str],
         model_data_url: str,
-        bucket: s3.IBucket,
+        bucket: s3.IBucket | None,
         encryption_key: kms.IKey | None,
         network_isolation: bool,
     ) -> None:
@@ -53,7 +53,7 @@ class SageMakerEndpoint(Construct):
             image_uri: the container, by digest.
             container_environment: what the container reads.
             model_data_url: the model archive.
-            bucket: where the archive lies, and captured data unless it goes elsewhere.
+            bucket: where the archive lies and captured data goes; None when both are elsewhere.
             encryption_key: what encrypts archive, log, captured data and volumes; None for AWS's own keys.
             network_isolation: whether the container is kept from making calls of its own.
         """
@@ -74,6 +74,7 @@ class SageMakerEndpoint(Construct):
             "Role",
             existing=shared.existing.endpoint_role,
             bucket=bucket,
+            archive_uri=shared.model.archive_uri,
             log_group=self.monitoring.log_group,
             network=shared.network,
             encryption_key=encryption_key,

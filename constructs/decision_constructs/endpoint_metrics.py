@@ -28,13 +28,13 @@ class EndpointMetrics:
         """Requests."""
         return self._metric(_INVOCATIONS, "Invocations", "Sum", period)
 
-    def client_errors(self) -> cloudwatch.Metric:
-        """Requests that the container answered with 4xx."""
-        return self._metric(_INVOCATIONS, "Invocation4XXErrors", "Sum")
+    def client_errors(self, statistic: str = "Sum") -> cloudwatch.Metric:
+        """Requests that got 4xx. SageMaker sends a 1 or a 0 for each request: the average is their share."""
+        return self._metric(_INVOCATIONS, "Invocation4XXErrors", statistic)
 
-    def server_errors(self) -> cloudwatch.Metric:
-        """Requests that the container answered with 5xx; a busy container's 503 is among them."""
-        return self._metric(_INVOCATIONS, "Invocation5XXErrors", "Sum")
+    def server_errors(self, statistic: str = "Sum") -> cloudwatch.Metric:
+        """Requests that got 5xx, or their share; a busy container's 503 is among them."""
+        return self._metric(_INVOCATIONS, "Invocation5XXErrors", statistic)
 
     def model_latency(self, statistic: str) -> cloudwatch.Metric:
         """The container's time, in microseconds."""
@@ -54,23 +54,33 @@ class EndpointMetrics:
 
     def busy_rejections(self) -> cloudwatch.Metric:
         """Requests that the decision container refused because all places were taken."""
-        return cloudwatch.Metric(
-            namespace=self._logged, metric_name="BusyRejections", statistic="Sum", period=WINDOW, label="busy"
-        )
+        return self._counted("BusyRejections")
 
-    def filter_busy_rejections(self, scope: Construct, log_group: logs.ILogGroup) -> None:
-        """Count them in the container's log: to SageMaker they are 5xx like any other."""
-        busy = self.busy_rejections()
-        logs.MetricFilter(
-            scope,
-            "BusyRejections",
-            log_group=log_group,
-            filter_pattern=logs.FilterPattern.string_value("$.outcome", "=", BUSY_OUTCOME),
-            metric_namespace=busy.namespace,
-            metric_name=busy.metric_name,
-            metric_value="1",
-            default_value=0,
+    def failures(self) -> cloudwatch.Metric:
+        """Requests that the decision container answered with 5xx for any other reason."""
+        return self._counted("Failures")
+
+    def count_in_log(self, scope: Construct, log_group: logs.ILogGroup) -> None:
+        """Count both in the decision container's log, which tells apart what to SageMaker is 5xx alike."""
+        pattern = logs.FilterPattern
+        busy = pattern.string_value("$.outcome", "=", BUSY_OUTCOME)
+        failed = pattern.all(
+            pattern.number_value("$.status", ">=", 500), pattern.string_value("$.outcome", "!=", BUSY_OUTCOME)
         )
+        for metric, lines in ((self.busy_rejections(), busy), (self.failures(), failed)):
+            logs.MetricFilter(
+                scope,
+                metric.metric_name,
+                log_group=log_group,
+                filter_pattern=lines,
+                metric_namespace=metric.namespace,
+                metric_name=metric.metric_name,
+                metric_value="1",
+                default_value=0,
+            )
+
+    def _counted(self, name: str) -> cloudwatch.Metric:
+        return cloudwatch.Metric(namespace=self._logged, metric_name=name, statistic="Sum", period=WINDOW)
 
     def _metric(self, namespace: str, name: str, statistic: str, period: Duration = WINDOW) -> cloudwatch.Metric:
         return cloudwatch.Metric(

@@ -43,7 +43,8 @@ class ExecutionRole(Construct):
         construct_id: str,
         *,
         existing: str | None,
-        bucket: s3.IBucket,
+        bucket: s3.IBucket | None,
+        archive_uri: str | None,
         log_group: logs.ILogGroup,
         network: Network | None,
         encryption_key: kms.IKey | None,
@@ -55,7 +56,10 @@ class ExecutionRole(Construct):
             if existing
             else iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))
         )
-        self.allow(["s3:GetObject"], bucket.arn_for_objects(f"{MODEL_PREFIX}*"), wildcard=BY_CONTENT)
+        if archive_uri:
+            self.allow(["s3:GetObject"], f"arn:{Aws.PARTITION}:s3:::{archive_uri.removeprefix('s3://')}")
+        elif bucket:
+            self.allow(["s3:GetObject"], bucket.arn_for_objects(f"{MODEL_PREFIX}*"), wildcard=BY_CONTENT)
         # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
         self.allow(["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(

@@ -32,6 +32,7 @@ class ModelArtifact(Construct):
         bucket: s3.IBucket,
         trigger: BuildTrigger,
         encryption_key: kms.IKey | None,
+        build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
 
@@ -48,6 +49,7 @@ class ModelArtifact(Construct):
             output=lambda content_hash: {"MODEL_UPLOAD_URI": bucket.s3_url_for_object(key(content_hash))},
             compute_type=codebuild.ComputeType.MEDIUM,
             encryption_key=encryption_key,
+            existing_role=build_role,
         )
         archives = bucket.arn_for_objects(f"{MODEL_PREFIX}*")
         project.allow(["s3:PutObject", "s3:AbortMultipartUpload"], archives, wildcard=BY_CONTENT)
@@ -67,6 +69,11 @@ class ModelArtifact(Construct):
                     actions=["s3:ListBucket"],
                     resources=[bucket.bucket_arn],
                     conditions={"StringLike": {"s3:prefix": f"{MODEL_PREFIX}*"}},
+                ),
+                *(
+                    [iam.PolicyStatement(actions=["kms:Decrypt"], resources=[encryption_key.key_arn])]
+                    if encryption_key
+                    else []
                 ),
             ],
         ).get_att_string("ModelDataUrl")

@@ -25,8 +25,6 @@ _RETENTION = {
     1827: logs.RetentionDays.FIVE_YEARS,
     3653: logs.RetentionDays.TEN_YEARS,
 }
-_ENOUGH_REQUESTS = 20
-"""Below so many in five minutes a rate of errors says nothing: one wrong request would be all of them."""
 
 
 class EndpointMonitoring(Construct):
@@ -59,35 +57,32 @@ class EndpointMonitoring(Construct):
         self.metrics = EndpointMetrics(endpoint_name, variant_name)
         self._topic = sns.Topic.from_topic_arn(self, "Topic", monitoring.topic_arn) if monitoring.topic_arn else None
         alarms = settings.alarms
-        self.rollback_alarms = [self._server_errors(alarms), self._latency(settings)]
+        self.rollback_alarms = [*self._server_errors(alarms), self._latency(settings)]
         self.alarms = [*self.rollback_alarms, self._client_errors(alarms), *self._instances(alarms)]
         if isinstance(alarms, DecisionAlarms):
-            self.metrics.filter_busy_rejections(self, self.log_group)
+            self.metrics.count_in_log(self, self.log_group)
             self.alarms.append(self._busy(alarms))
         if alarms.quiet_minutes:
             self.alarms.append(self._quiet(alarms.quiet_minutes))
 
-    def _server_errors(self, alarms: Alarms) -> cloudwatch.Alarm:
-        errors: cloudwatch.IMetric = self.metrics.server_errors()
-        if isinstance(alarms, DecisionAlarms):  # a busy container is no broken one: that has an alarm of its own
-            busy = self.metrics.busy_rejections()
-            errors = cloudwatch.MathExpression(
-                expression="IF(errors > FILL(busy, 0), errors - FILL(busy, 0), 0)",
-                using_metrics={"errors": errors, "busy": busy},
-                label="5xx, busy apart",
-                period=busy.period,
-            )
-        return self._alarm("server-errors", errors, alarms.server_errors, "the container answers with 5xx")
+    def _server_errors(self, alarms: Alarms) -> list[cloudwatch.Alarm]:
+        """Some errors that should not be, and so many that most callers are in trouble.
+
+        The second also sees those that no container answered: a crash loop writes no line for a request.
+        """
+        unexpected = self.metrics.failures() if isinstance(alarms, DecisionAlarms) else self.metrics.server_errors()
+        share = self.metrics.server_errors("Average")
+        return [
+            self._alarm("server-errors", unexpected, alarms.server_errors, "requests fail in the container"),
+            self._alarm(
+                "failing", share, alarms.server_error_percent / 100, "a big share of requests gets 5xx", periods=2
+            ),
+        ]
 
     def _client_errors(self, alarms: Alarms) -> cloudwatch.Alarm:
-        invocations = self.metrics.invocations()
-        rate = cloudwatch.MathExpression(
-            expression=f"IF(requests >= {_ENOUGH_REQUESTS}, 100 * errors / requests, 0)",
-            using_metrics={"errors": self.metrics.client_errors(), "requests": invocations},
-            label="4xx, percent",
-            period=invocations.period,
-        )
-        return self._alarm("client-errors", rate, alarms.client_error_percent, "callers send what is refused with 4xx")
+        share = self.metrics.client_errors("Average")
+        percent = alarms.client_error_percent
+        return self._alarm("client-errors", share, percent / 100, "a share of requests is refused with 4xx", periods=3)
 
     def _latency(self, settings: Endpoint) -> cloudwatch.Alarm:
         milliseconds = settings.alarms.latency_p95_milliseconds or _usual_latency_milliseconds(settings)

@@ -39,6 +39,7 @@ class Alarms(Section):
     """When an endpoint needs somebody's attention. Counts and rates are over five minutes."""
 
     server_errors: Count = 5
+    server_error_percent: Percent = 50
     client_error_percent: Percent = 10
     latency_p95_milliseconds: Milliseconds | None = None
     memory_percent: Percent = 90

@@ -68,6 +68,7 @@ class Existing(Section):
     bucket: BucketName | None = None
     repository: RepositoryName | None = None
     endpoint_role: RoleArn | None = None
+    build_role: RoleArn | None = None
     access_log_bucket: BucketName | None = None
 
     @classmethod

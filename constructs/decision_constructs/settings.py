@@ -28,6 +28,13 @@ ProvisionTimeout = Annotated[
 GpuLayers = Annotated[
     int, Field(ge=-1, le=1000, description="-1 (all layers on the GPU), 0 (none) or a number up to 1000")
 ]
+ImageDigest = Annotated[
+    str,
+    Field(
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="the digest of a decision image in existing.repository, sha256:<64 hex digits>",
+    ),
+]
 InferenceAmi = Annotated[
     str,
     Field(
@@ -160,6 +167,7 @@ class DecisionEndpoint(Endpoint):
     ] = 16_384
     max_body_bytes: Annotated[int, Field(ge=1024, le=6_291_456, description="1024 to 6291456 bytes")] = 262_144
     max_in_flight: Annotated[int, Field(ge=1, le=64, description="1 to 64 requests admitted at a time")] = 1
+    image_digest: ImageDigest | None = None
     alarms: DecisionAlarms = DecisionAlarms()
 
     @classmethod
@@ -197,6 +205,9 @@ class Settings(Section):
         """Something is served."""
         if not {"chat", "decision"} & raw.keys():
             yield (), "no endpoint: give [chat], [decision] or both"
+        existing, decision = raw.get("existing"), raw.get("decision")
+        if isinstance(decision, dict) and "image_digest" in decision and "repository" not in (existing or ()):
+            yield ("existing", "repository"), "missing; decision.image_digest is of an image there"
         yield from cls._image_rules(raw)
 
     @classmethod
@@ -217,6 +228,12 @@ class Settings(Section):
             told = inference_ami.problem(endpoint.inference_ami, images.cuda_major)
             if endpoint.accelerator is Accelerator.CUDA and told:
                 yield (contract, "inference_ami"), told
+
+    @property
+    def uses_bucket(self) -> bool:
+        """Whether an archive is packed or captured data is kept in the bucket of the environment."""
+        captures = [endpoint.data_capture for endpoint in self.endpoints.values() if endpoint.data_capture]
+        return self.model.archive_uri is None or any(capture.uri is None for capture in captures)
 
     @property
     def endpoints(self) -> dict[str, Endpoint]:

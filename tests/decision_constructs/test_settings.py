@@ -169,10 +169,10 @@ def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instan
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("", "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"),
+        ("", "model: give one source: repository, revision and file (Hub), uri (S3) or archive_uri (packed already)"),
         (
             'uri = "s3://models/a.gguf"\nrepository = "owner/name"',
-            "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)",
+            "model: give one source: repository, revision and file (Hub), uri (S3) or archive_uri (packed already)",
         ),
         (
             f'repository = "a/b"\nfile = "a.gguf"\ntokenizer = {{ repository = "o/n", revision = "{"0" * 40}" }}',
@@ -184,6 +184,27 @@ def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instan
 def test_a_model_has_one_whole_source(tmp_path: Path, source: str, problem: str) -> None:
     text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nsha256 = "{SHA256}"\n{source}\n'
     assert problems(tmp_path, text) == [problem]
+
+
+def test_a_packed_archive_takes_no_setting_of_packing(tmp_path: Path) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\narchive_uri = "s3://models/a.tar.gz"\n'
+    assert load(tmp_path, text).model.archive_uri == "s3://models/a.tar.gz"
+    assert problems(tmp_path, text + f'sha256 = "{SHA256}"\n') == [
+        "model.sha256: is for packing, and archive_uri is packed already; remove it"
+    ]
+
+
+def test_a_model_that_is_packed_here_has_its_hash(tmp_path: Path) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nuri = "s3://models/a.gguf"\n'
+    assert problems(tmp_path, text) == ["model.sha256: missing; expected 64 lower-case hex digits"]
+
+
+def test_an_image_that_is_pushed_already_has_a_repository(tmp_path: Path) -> None:
+    image = f'image_digest = "sha256:{SHA256}"\n'
+    assert problems(tmp_path, MODEL + CPU_DECISION + image) == [
+        "existing.repository: missing; decision.image_digest is of an image there"
+    ]
+    assert load(tmp_path, MODEL + CPU_DECISION + image + '[existing]\nrepository = "mine"\n').decision
 
 
 def test_an_environment_without_endpoint_is_refused(tmp_path: Path) -> None:
@@ -288,6 +309,7 @@ def test_a_cuda_that_no_ami_runs_is_refused(tmp_path: Path) -> None:
         ('[existing]\nbucket = "abc"\naccess_log_bucket = "def"', "existing.access_log_bucket: is for the bucket that"),
         ("[monitoring]\nlog_retention_days = 31", "monitoring.log_retention_days: 31: expected 1, 7, 14, 30, 90"),
         ('[monitoring]\ntopic_arn = "me@example.com"', "monitoring.topic_arn: 'me@example.com': expected an SNS topic"),
+        ('[existing]\nbuild_role = "build"', "existing.build_role: 'build': expected a role's ARN"),
         ("[decision.data_capture]", "decision.data_capture.percentage: missing; expected 1 to 100 percent"),
         ("[decision.alarms]\nserver_errors = 0", "decision.alarms.server_errors: 0: expected 1 to 1000000 in five min"),
         ("[decision.alarms]\nquiet_minutes = 2000", "decision.alarms.quiet_minutes: 2000: expected 1 to 1440 minutes"),

@@ -14,8 +14,8 @@ import pytest
 from aws_cdk.assertions import Template
 
 Synthesize = Callable[[str], Path]
-ENVIRONMENTS = ("local", "dev", "prod", "guarded", "lodger")
-"""The project's, and two beside this file that use every setting of security."""
+ENVIRONMENTS = ("local", "dev", "prod", "guarded", "lodger", "packed")
+"""The project's, and those beside this file, which use every setting of security."""
 
 
 @pytest.fixture(scope="session")

@@ -103,7 +103,7 @@ def test_what_is_watched_is_published_with_just_these_dimensions(template: Templ
 
 def test_each_endpoint_has_its_alarms(template: Templates) -> None:
     names = set(alarms(template("dev", "Endpoints")))
-    shared = {"server-errors", "client-errors", "latency", "memory", "disk"}
+    shared = {"server-errors", "failing", "client-errors", "latency", "memory", "disk"}
     assert names == {
         *(f"decision-endpoints-dev-chat-{name}" for name in shared),
         *(f"decision-endpoints-dev-decision-{name}" for name in (*shared, "busy")),
@@ -116,7 +116,8 @@ def test_alarms_take_their_thresholds_from_the_settings(template: Templates) -> 
     thresholds = {name.removeprefix(prefix): one["Threshold"] for name, one in found.items() if name.startswith(prefix)}
     assert thresholds == {
         "server-errors": 2,
-        "client-errors": 25,
+        "failing": 0.4,  # shares
+        "client-errors": 0.25,
         "latency": 700_000,  # microseconds
         "busy": 3,
         "memory": 80,
@@ -141,16 +142,30 @@ def test_no_news_is_bad_news_only_where_requests_are_expected(template: Template
 
 
 def test_a_busy_container_is_counted_by_the_outcome_that_its_log_says(template: Templates) -> None:
-    (busy,) = template("prod", "Endpoints").find_resources("AWS::Logs::MetricFilter").values()
-    assert busy["Properties"]["FilterPattern"] == '{ $.outcome = "BusyError" }'
+    patterns = {
+        one["Properties"]["MetricTransformations"][0]["MetricName"]: one["Properties"]["FilterPattern"]
+        for one in template("prod", "Endpoints").find_resources("AWS::Logs::MetricFilter").values()
+    }
+    assert patterns == {
+        "BusyRejections": '{ $.outcome = "BusyError" }',
+        "Failures": '{ ($.status >= 500) && ($.outcome != "BusyError") }',
+    }
     assert getattr(errors, BUSY_OUTCOME).__mro__.index(errors.RequestError)  # the adapter logs the class's name
 
 
-def test_busy_rejections_are_taken_out_of_the_5xx_that_they_are_among(template: Templates) -> None:
-    alarm = alarms(template("prod", "Endpoints"))["decision-endpoints-prod-decision-server-errors"]
-    (expression,) = [one["Expression"] for one in alarm["Metrics"] if "Expression" in one]
-    assert expression == "IF(errors > FILL(busy, 0), errors - FILL(busy, 0), 0)"
-    assert {name for _, name, _ in alarm_metrics(alarm)} == {"Invocation5XXErrors", "BusyRejections"}
+def test_5xx_are_watched_apart_from_busy_and_all_together(template: Templates) -> None:
+    found = alarms(template("dev", "Endpoints"))
+    watched = {
+        name.removeprefix("decision-endpoints-dev-"): (one["MetricName"], one["Statistic"])
+        for name, one in found.items()
+        if name.endswith(("server-errors", "failing"))
+    }
+    assert watched == {
+        "chat-server-errors": ("Invocation5XXErrors", "Sum"),
+        "chat-failing": ("Invocation5XXErrors", "Average"),
+        "decision-server-errors": ("Failures", "Sum"),
+        "decision-failing": ("Invocation5XXErrors", "Average"),
+    }
 
 
 def test_the_topic_hears_of_every_alarm_and_of_its_end(template: Templates) -> None:

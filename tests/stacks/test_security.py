@@ -260,6 +260,9 @@ def test_what_the_account_has_already_is_used_and_not_made(template: Templates) 
     for kind in ("AWS::S3::Bucket", "AWS::ECR::Repository", "AWS::KMS::Key"):
         artifacts.resource_count_is(kind, 0)
     endpoints.resource_count_is("AWS::IAM::Role", 0)
+    artifacts.all_resources_properties(
+        "AWS::CodeBuild::Project", {"ServiceRole": "arn:aws:iam::111122223333:role/models/build"}
+    )
     endpoints.resource_count_is("AWS::CloudWatch::Dashboard", 0)
     endpoints.has_resource_properties(
         "AWS::SageMaker::Model", {"ExecutionRoleArn": "arn:aws:iam::111122223333:role/models/endpoint"}
@@ -268,6 +271,27 @@ def test_what_the_account_has_already_is_used_and_not_made(template: Templates) 
     builds = resources(artifacts, "Custom::Build").values()
     assert {one["Properties"].get("Bucket") for one in builds} == {"platform-models", None}
     assert {one["Properties"].get("RepositoryName") for one in builds} == {"platform/models", None}
+
+
+def test_an_archive_and_an_image_that_are_there_are_served_and_nothing_is_built(template: Templates) -> None:
+    artifacts, endpoints = templates_of(template, "packed")
+    artifacts.resource_count_is("Custom::Build", 0)
+    artifacts.resource_count_is("AWS::CodeBuild::Project", 0)
+    artifacts.resource_count_is("AWS::S3::Bucket", 0)
+    published = {
+        one["Properties"]["Name"].rpartition("/")[2]: json.dumps(one["Properties"]["Value"])
+        for one in resources(artifacts, "AWS::SSM::Parameter").values()
+    }
+    assert published["model-data-url"] == '"s3://platform-models/packed/model.tar.gz"'
+    assert f"/platform/models@sha256:{'1' * 64}" in published["decision-image-uri"]
+    read = [flat(bounds[0]) for _, actions, bounds in statements(endpoints) if actions == ["s3:GetObject"]]
+    assert read == ["arn:<AWS::Partition>:s3:::platform-models/packed/model.tar.gz"]
+
+
+def test_a_model_that_does_not_fit_into_a_pool_s_gpu_is_warned_of(synthesize: Synthesize) -> None:
+    metadata = json.loads((synthesize("guarded") / "Endpoints.metadata.json").read_text())
+    told = [entry["data"] for entries in metadata.values() for entry in entries if entry["type"] == "aws:cdk:warning"]
+    assert len([one for one in told if "of GPU memory; the model takes 27.9 GiB" in one]) == 2  # g6 and g5: 24 GiB
 
 
 def test_an_image_for_graviton_is_built_on_graviton(template: Templates) -> None:
