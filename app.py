@@ -48,3 +48,7 @@ if __name__ == "__main__":
         main()
     except DeploymentError as error:
         sys.exit(str(error))
+    except RuntimeError as error:
+        if "ValidationFailed" not in str(error):
+            raise
+        sys.exit("Nothing was synthesized: see the findings above, and docs/security.md for those that have to stay.")

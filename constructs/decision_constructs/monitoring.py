@@ -28,10 +28,7 @@ _RETENTION = {
 
 
 class EndpointMonitoring(Construct):
-    """The endpoint's log group and alarms. They exist before the endpoint, which is known by its name alone.
-
-    `rollback_alarms` are those that a new version can set off by being worse than the old one.
-    """
+    """The endpoint's log group and alarms. They exist before the endpoint, which is known by its name alone."""
 
     def __init__(
         self,
@@ -57,8 +54,12 @@ class EndpointMonitoring(Construct):
         self.metrics = EndpointMetrics(endpoint_name, variant_name)
         self._topic = sns.Topic.from_topic_arn(self, "Topic", monitoring.topic_arn) if monitoring.topic_arn else None
         alarms = settings.alarms
-        self.rollback_alarms = [*self._server_errors(alarms), self._latency(settings)]
-        self.alarms = [*self.rollback_alarms, self._client_errors(alarms), *self._instances(alarms)]
+        self.alarms = [
+            *self._server_errors(alarms),
+            self._client_errors(alarms),
+            self._latency(settings),
+            *self._instances(alarms),
+        ]
         if isinstance(alarms, DecisionAlarms):
             self.metrics.count_in_log(self, self.log_group)
             self.alarms.append(self._busy(alarms))
