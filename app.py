@@ -51,4 +51,4 @@ if __name__ == "__main__":
     except RuntimeError as error:
         if "ValidationFailed" not in str(error):
             raise
-        sys.exit("Nothing was synthesized: see the findings above, and docs/security.md for those that have to stay.")
+        sys.exit("Nothing was synthesized. Mend each finding, or acknowledge it with its reason (docs/security.md).")

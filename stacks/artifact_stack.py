@@ -1,5 +1,6 @@
 """What endpoints are made of: the bucket, the repository, and the builds that fill them."""
 
+from functools import cache
 from typing import Any
 
 from aws_cdk import RemovalPolicy, Stack
@@ -37,11 +38,12 @@ class ArtifactStack(Stack):
             removal_policy=removal_policy,
         )
         repository = image_repository(self, settings.existing, encryption_key=key, removal_policy=removal_policy)
-        build: dict[str, Any] = {
-            "trigger": BuildTrigger(self, "BuildTrigger", encryption_key=key),
-            "encryption_key": key,
-            "build_role": settings.existing.build_role,
-        }
+        build: dict[str, Any] = {"encryption_key": key, "build_role": settings.existing.build_role}
+
+        @cache
+        def trigger() -> BuildTrigger:
+            return BuildTrigger(self, "BuildTrigger", encryption_key=key)
+
         published = {"repository-name": repository.repository_name}
         if key:
             published["kms-key-arn"] = key.key_arn
@@ -51,7 +53,7 @@ class ArtifactStack(Stack):
         if settings.model.archive_uri:
             published["model-data-url"] = settings.model.archive_uri
         else:
-            model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, **build)
+            model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, trigger=trigger(), **build)
             published["model-data-url"] = model.model_data_url
         if settings.decision and settings.decision.image_digest:
             published["decision-image-uri"] = f"{repository.repository_uri}@{settings.decision.image_digest}"
@@ -63,6 +65,7 @@ class ArtifactStack(Stack):
                     accelerator=accelerator,
                     images=settings.images,
                     repository=repository,
+                    trigger=trigger(),
                     **build,
                 )
                 for accelerator in settings.images.bases
