@@ -3,14 +3,24 @@
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from decision_constructs.artifact_settings import Images
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.instance_type import Accelerator
-from decision_constructs.settings import Images
 
-_PLATFORM = "linux/amd64"
+_PUSH = [
+    "ecr:BatchCheckLayerAvailability",
+    "ecr:BatchGetImage",
+    "ecr:CompleteLayerUpload",
+    "ecr:DescribeImages",
+    "ecr:GetDownloadUrlForLayer",
+    "ecr:InitiateLayerUpload",
+    "ecr:PutImage",
+    "ecr:UploadLayerPart",
+]
 
 
 class ContainerImage(Construct):
@@ -26,10 +36,14 @@ class ContainerImage(Construct):
         *,
         accelerator: Accelerator,
         images: Images,
-        repository: ecr.Repository,
+        repository: ecr.IRepository,
+        trigger: BuildTrigger,
+        encryption_key: kms.IKey | None,
+        build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._repository = repository
+        self._trigger = trigger
         self._project = BuildProject(
             self,
             "Build",
@@ -37,8 +51,8 @@ class ContainerImage(Construct):
             folder="adapter",
             files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
             inputs={
-                "IMAGE_BASE": images.base(accelerator),
-                "IMAGE_PLATFORM": _PLATFORM,
+                "IMAGE_BASE": images.bases[accelerator],
+                "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",
                 "LLAMA_CPP_PYTHON_VERSION": images.llama_cpp_python,
             },
             output=lambda content_hash: {
@@ -46,15 +60,18 @@ class ContainerImage(Construct):
                 "IMAGE_TAG": content_hash,
             },
             compute_type=codebuild.ComputeType.MEDIUM,
+            encryption_key=encryption_key,
+            existing_role=build_role,
             docker=True,
+            arm64=accelerator is Accelerator.ARM64,
         )
-        repository.grant_pull_push(self._project)
-        repository.grant(self._project, "ecr:DescribeImages")
+        self._project.allow(_PUSH, repository.repository_arn)
+        self._project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
 
-    def build(self, trigger: BuildTrigger) -> str:
+    def build(self) -> str:
         """Build it unless its tag exists; returns `repository@sha256:…`, known once the build has run."""
         describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        return trigger.run(
+        return self._trigger.run(
             "Image",
             project=self._project,
             output={"RepositoryName": self._repository.repository_name, "ImageTag": self._project.content_hash},

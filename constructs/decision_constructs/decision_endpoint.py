@@ -29,7 +29,7 @@ class DecisionEndpoint(SageMakerEndpoint):
             network_isolation=True,
             **endpoint,
         )
-        repository.grant_pull(self.role)
+        self.role.allow_pull(repository)
 
 
 def _environment(settings: DecisionSettings) -> dict[str, str]:
