@@ -60,8 +60,12 @@ class ArtifactStack(Stack):
                 images=settings.images,
                 repository=self.repository,
             )
-            if settings.decision and settings.decision.accelerator is accelerator:
-                self._publish(environment, "decision-image-uri", image.build(trigger))
+            served = settings.decision is not None and settings.decision.accelerator is accelerator
+            in_bulk = settings.batch is not None and accelerator is Accelerator.CPU
+            if served or in_bulk:
+                uri = image.build(trigger)
+                for name in [*(["decision"] if served else []), *(["batch"] if in_bulk else [])]:
+                    self._publish(environment, f"{name}-image-uri", uri)
 
     def _publish(self, environment: str, name: str, value: str) -> None:
         ssm.StringParameter(

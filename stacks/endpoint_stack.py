@@ -1,9 +1,12 @@
 """The endpoints of one environment."""
 
+from typing import Any
+
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from decision_constructs.batch_transform import BatchTransform
 from decision_constructs.chat_endpoint import ChatEndpoint
 from decision_constructs.decision_endpoint import DecisionEndpoint
 from decision_constructs.settings import Settings
@@ -29,7 +32,7 @@ class EndpointStack(Stack):
         def published(name: str) -> str:
             return ssm.StringParameter.value_for_string_parameter(self, parameter_name(environment, name))
 
-        served = {
+        served: dict[str, Any] = {
             "environment": environment,
             "model_data_url": published("model-data-url"),
             "bucket": artifacts.bucket,
@@ -43,6 +46,16 @@ class EndpointStack(Stack):
                 "Decision",
                 settings=settings.decision,
                 image_uri=published("decision-image-uri"),
+                repository=artifacts.repository,
+                **served,
+            )
+        if settings.batch and settings.decision:
+            BatchTransform(
+                self,
+                "Batch",
+                settings=settings.batch,
+                decision=settings.decision,
+                image_uri=published("batch-image-uri"),
                 repository=artifacts.repository,
                 **served,
             )

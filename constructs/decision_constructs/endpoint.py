@@ -1,6 +1,7 @@
 """A SageMaker real-time endpoint: role, model, endpoint config, endpoint, and the parameter that names it."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import ArnFormat, CfnOutput, Stack
 from aws_cdk import aws_iam as iam
@@ -10,7 +11,9 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from decision_constructs.model_artifact import MODEL_PREFIX
+from decision_constructs.safe_update import SafeUpdate
 from decision_constructs.settings import Endpoint
+from decision_constructs.variant_scaling import VariantScaling
 
 _VARIANT = "AllTraffic"
 
@@ -65,9 +68,25 @@ class SageMakerEndpoint(Construct):
         config = sagemaker.CfnEndpointConfig(
             self, "Config", production_variants=[_production_variant(settings, model.attr_model_name)]
         )
-        endpoint = sagemaker.CfnEndpoint(
-            self, "Endpoint", endpoint_name=name, endpoint_config_name=config.attr_endpoint_config_name
+        update = SafeUpdate(
+            self, "Update", settings=settings, endpoint_name=name, variant_name=_VARIANT, role=self.role
         )
+        endpoint = sagemaker.CfnEndpoint(
+            self,
+            "Endpoint",
+            endpoint_name=name,
+            endpoint_config_name=config.attr_endpoint_config_name,
+            deployment_config=update.deployment_config,
+            **_retained(settings),
+        )
+        if settings.scaling:
+            VariantScaling(
+                self,
+                "Scaling",
+                settings=settings.scaling,
+                endpoint_name=endpoint.attr_endpoint_name,
+                variant_name=_VARIANT,
+            )
         ssm.StringParameter(
             self,
             "EndpointName",
@@ -76,6 +95,14 @@ class SageMakerEndpoint(Construct):
             string_value=endpoint.attr_endpoint_name,
         )
         CfnOutput(Stack.of(self), f"{construct_id}EndpointName", value=endpoint.attr_endpoint_name)
+
+
+def _retained(settings: Endpoint) -> dict[str, Any]:
+    """An update of a scaled endpoint keeps the instances that the load asks for; what is captured may change."""
+    if not settings.scaling:
+        return {}
+    captured = sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DataCaptureConfig")
+    return {"retain_all_variant_properties": True, "exclude_retained_variant_properties": [captured]}
 
 
 def _production_variant(settings: Endpoint, model_name: str) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:

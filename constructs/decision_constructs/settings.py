@@ -11,9 +11,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
+from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
+from decision_constructs.scaling import Scaling, admission_rules, scaling_rules
 from decision_constructs.section import Problem, Raw, Section, expected
+from decision_constructs.updates import Updates, update_rules
 
 ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 INFERENCE_AMI_CUDA_13 = "al2023-ami-sagemaker-inference-gpu-4-1"
@@ -129,12 +132,16 @@ class Endpoint(Section):
     inference_ami: InferenceAmi | None = None
     gpu_layers: GpuLayers | None = None
     threads: Annotated[int, Field(ge=1, le=192, description="1 to 192 threads")] | None = None
+    updates: Updates = Updates()
+    scaling: Scaling | None = None
 
     _MAX_POOLS: ClassVar[int] = 5
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
         """Type or pools; pools few, distinct and of one kind; GPU settings only with GPUs."""
+        yield from update_rules(raw)
+        yield from scaling_rules(raw)
         pools = raw.get("instance_pools", [])
         if ("instance_type" in raw) == ("instance_pools" in raw):
             yield (), "give exactly one of instance_type and instance_pools"
@@ -232,8 +239,9 @@ class DecisionEndpoint(Endpoint):
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """A request holds at least one decision."""
+        """A request holds at least one decision; a container admits more than the load it is scaled at."""
         yield from super().rules(raw)
+        yield from admission_rules(raw)
         one, whole = raw.get("max_tokens", 4096), raw.get("max_request_tokens", 8192)
         if isinstance(one, int) and isinstance(whole, int) and whole < one:
             yield (
@@ -255,10 +263,13 @@ class Settings(Section):
     images: Images = Images()
     chat: ChatEndpoint | None = None
     decision: DecisionEndpoint | None = None
+    batch: Batch | None = None
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Something is served."""
+        """Something is served; bulk work is the decision contract's."""
+        if "batch" in raw and "decision" not in raw:
+            yield ("batch",), "runs the container of [decision] with its limits; give that too"
         if not {"chat", "decision"} & raw.keys():
             yield (), "no endpoint: give [chat], [decision] or both"
 

@@ -28,6 +28,7 @@ def synthesize(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) 
             cwd=repository_root,
             env={
                 "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # whoever tests another tree's packages says so there
                 "HOME": str(out),
                 "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
                 "CDK_OUTDIR": str(out),
