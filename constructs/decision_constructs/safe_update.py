@@ -9,7 +9,8 @@ from constructs import Construct
 from decision_constructs.settings import Endpoint
 from decision_constructs.updates import Updates
 
-_SHORTEST_DEPLOYMENT_SECONDS = 600
+_PROVISION_SECONDS = 1800
+"""For instances to be found where the settings give no time for it."""
 _POLICY_TYPES = {"all-at-once": "ALL_AT_ONCE", "canary": "CANARY", "linear": "LINEAR"}
 
 
@@ -60,11 +61,16 @@ class SafeUpdate(Construct):
             blue_green_update_policy=sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
                 traffic_routing_configuration=_traffic_routing(updates),
                 termination_wait_in_seconds=updates.keep_old_seconds,
-                maximum_execution_timeout_in_seconds=max(
-                    _SHORTEST_DEPLOYMENT_SECONDS, updates.wait_seconds + Updates.START_SECONDS
-                ),
+                maximum_execution_timeout_in_seconds=_longest_seconds(settings),
             ),
         )
+
+
+def _longest_seconds(settings: Endpoint) -> int:
+    """What every time-out and wait of an update may take, so that one that hangs goes back some time."""
+    start = settings.provision_timeout_seconds or _PROVISION_SECONDS
+    start += settings.download_timeout_seconds + settings.startup_timeout_seconds
+    return min(Updates.MAX_SECONDS, start + settings.updates.wait_seconds)
 
 
 def _traffic_routing(updates: Updates) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:

@@ -32,7 +32,7 @@ class Updates(Section):
     MAX_SECONDS: ClassVar[int] = 28_800
     """What SageMaker allows a deployment at most."""
     START_SECONDS: ClassVar[int] = 3600
-    """What of it is kept for starting the new instances."""
+    """What of it is always left for starting the new instances."""
     _MAX_ALARMS: ClassVar[int] = 9  # SageMaker takes 10, and one is ours
 
     @classmethod

@@ -1,5 +1,6 @@
 """Settings files: what is read, and what is refused before anything is deployed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -204,6 +205,15 @@ def test_an_update_that_waits_longer_than_a_deployment_may_is_refused(tmp_path: 
     assert problems(tmp_path, MODEL + CPU_DECISION + tables) == [
         "decision.updates.bake_seconds: the waits of an update add up to 36000 s; expected up to 25200 s"
     ]
+
+
+@pytest.mark.parametrize("page", ["update-and-roll-back", "scale"])
+def test_the_examples_of_the_docs_are_valid(tmp_path: Path, repository_root: Path, page: str) -> None:
+    text = (repository_root / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        load(tmp_path, MODEL + example)
 
 
 def test_batch_work_needs_the_decision_contract(tmp_path: Path) -> None:
