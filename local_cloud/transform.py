@@ -8,19 +8,18 @@ and stored as `<object>.out`. Objects that were done stay when the job fails at 
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx2
-from botocore.exceptions import BotoCoreError, ClientError
 
 from local_cloud.container import Container
 from local_cloud.errors import LocalCloudError, TransformError, ValidationError
 from local_cloud.json_api import Operation, Parameters
 from local_cloud.launcher import Launch, Launcher
 from local_cloud.resources import TRANSFORM_JOB, Record, Table, now, page
+from local_cloud.transform_requests import Payload, Sender, payloads
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -29,16 +28,7 @@ if TYPE_CHECKING:
 _MAX_PAYLOAD_MB = 6
 _TIMEOUT_SECONDS = 600
 _MAX_RETRIES = 3
-_RETRY_PAUSE_SECONDS = 0.5
 _REASON_CHARACTERS = 1024
-_SHOWN_CHARACTERS = 300
-
-
-class _Payload(NamedTuple):
-    """The body of a request, and the number of its first line in the object, from 1."""
-
-    line: int
-    body: bytes
 
 
 class TransformJobs:
@@ -115,8 +105,8 @@ class TransformJob:
         self.record["TransformStartTime"] = now()
         try:
             failures = self._transform_all()
-        except (LocalCloudError, BotoCoreError, ClientError) as error:
-            failures = [str(error)]
+        except Exception as error:  # noqa: BLE001  # whatever it is, the job must end and tell
+            failures = [str(error) if isinstance(error, LocalCloudError) else f"{type(error).__name__}: {error}"]
         if failures and not self._stopping.is_set():
             self.record["FailureReason"] = "\n".join(failures)[:_REASON_CHARACTERS]
         self.record["TransformEndTime"] = now()
@@ -184,18 +174,21 @@ class TransformJob:
         """
         content = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read()
         with httpx2.Client(trust_env=False, timeout=self._timeout_seconds) as client:
-            send = _Sender(
+            send = Sender(
                 client,
-                url=f"http://127.0.0.1:{container.port}/invocations",
+                container,
+                source=f"s3://{bucket}/{key}",
                 headers=self._headers(),
                 max_payload_bytes=self._max_payload_bytes,
                 max_retries=self._max_retries,
                 stopping=self._stopping,
-                where=f"s3://{bucket}/{key}, line {{line}} (log: {container.log.path})",
             )
+            records = 1 if self.record.get("BatchStrategy") == "SingleRecord" else None
+            by_line = self.record["TransformInput"].get("SplitType") == "Line"
+            bodies = payloads(content, self._max_payload_bytes, records) if by_line else [Payload(1, content)]
             with ThreadPoolExecutor(self._concurrent) as pool:
                 # The first failure cancels what has not been sent yet.
-                answers = list(pool.map(send, self._payloads(content)))
+                answers = list(pool.map(send, bodies))
         if self._stopping.is_set():
             return
         end = b"\n" if self.record["TransformOutput"].get("AssembleWith") == "Line" else b""
@@ -204,68 +197,12 @@ class TransformJob:
         body = b"".join(answer.removesuffix(b"\n") + end if end else answer for answer in answers)
         self._s3.put_object(Bucket=target, Key=destination, Body=body)
 
-    def _payloads(self, content: bytes) -> Iterator[_Payload]:
-        if self.record["TransformInput"].get("SplitType", "None") == "None":
-            yield _Payload(1, content)
-            return
-        single = self.record.get("BatchStrategy") == "SingleRecord"
-        first, batch = 1, b""
-        for number, line in enumerate(content.split(b"\n"), start=1):
-            if not line.strip():
-                continue
-            if batch and (single or len(batch) + len(line) + 1 > self._max_payload_bytes):
-                yield _Payload(first, batch)
-                batch = b""
-            first = first if batch else number
-            batch = batch + b"\n" + line if batch else line
-        if batch:
-            yield _Payload(first, batch)
-
     def _headers(self) -> dict[str, str]:
         asked = {
             "Content-Type": self.record["TransformInput"].get("ContentType"),
             "Accept": self.record["TransformOutput"].get("Accept"),
         }
         return {name: value for name, value in asked.items() if value}
-
-
-@dataclass(frozen=True)
-class _Sender:
-    """Sends the payloads of one object to one container; `where` names both, and the line, in errors."""
-
-    client: httpx2.Client
-    url: str
-    headers: Mapping[str, str]
-    max_payload_bytes: int
-    max_retries: int
-    stopping: threading.Event
-    where: str
-
-    def __call__(self, payload: _Payload) -> bytes:
-        """The answer, asked for again while it fails for a reason that may pass; empty when the job is stopping.
-
-        Raises:
-            TransformError: too large, refused, or failed as often as may be.
-        """
-        where = self.where.format(line=payload.line)
-        if len(payload.body) > self.max_payload_bytes:
-            limit = self.max_payload_bytes >> 20
-            raise TransformError(f"{where}: {len(payload.body)} bytes; MaxPayloadInMB allows {limit} MB")
-        problem = ""
-        for attempt in range(self.max_retries + 1):
-            if self.stopping.wait(_RETRY_PAUSE_SECONDS * attempt):
-                return b""
-            try:
-                response = self.client.post(self.url, content=payload.body, headers=dict(self.headers))
-            except httpx2.TransportError as error:
-                problem = f"no answer ({error!r})"
-                continue
-            if response.is_success:
-                return response.content
-            problem = f"status {response.status_code}: {response.text[:_SHOWN_CHARACTERS]}"
-            if response.is_client_error:
-                break
-        raise TransformError(f"{where}: {problem}")
 
 
 def _problems(asked: Parameters) -> Iterator[str]:
