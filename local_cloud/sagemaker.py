@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_cloud.deployment_policy import Alarms, DeploymentPolicy, deployment_policy
 from local_cloud.endpoint import Endpoint, Fleet
+from local_cloud.errors import ValidationError
 from local_cloud.json_api import JsonApi, Operation, Parameters
 from local_cloud.launcher import DOWNLOAD_TIMEOUT_SECONDS, STARTUP_TIMEOUT_SECONDS, Launch, Launcher, only_container
 from local_cloud.production_variant import check_scaled_variants, check_variants, with_retained
@@ -89,7 +90,11 @@ class SageMaker:
         endpoint = Endpoint(name, self._describe_fleet, self._alarms, deployment_config=asked)
         self.endpoints.add(name, endpoint)
         self._tags.add(ENDPOINT.arn(name), parameters.get("Tags", []))
-        endpoint.deploy(config, config["ProductionVariants"], policy)
+        try:
+            endpoint.deploy(config, config["ProductionVariants"], policy)
+        except ValidationError:  # a model is gone
+            self.endpoints.remove(name)
+            raise
         return {"EndpointArn": ENDPOINT.arn(name)}
 
     def _update_endpoint(self, parameters: Parameters) -> Parameters:
