@@ -10,6 +10,7 @@ from constructs import Construct
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.container_image import ContainerImage
 from decision_constructs.encryption_key import encryption_key
+from decision_constructs.instance_type import Accelerator
 from decision_constructs.model_artifact import ModelArtifact
 from decision_constructs.settings import Settings
 from decision_constructs.storage import artifact_bucket, image_repository
@@ -55,23 +56,24 @@ class ArtifactStack(Stack):
         else:
             model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, trigger=trigger(), **build)
             published["model-data-url"] = model.model_data_url
-        if settings.decision and settings.decision.image_digest:
-            published["decision-image-uri"] = f"{repository.repository_uri}@{settings.decision.image_digest}"
-        else:
-            images = {
-                accelerator: ContainerImage(
-                    self,
-                    f"{accelerator.capitalize()}Image",
-                    accelerator=accelerator,
-                    images=settings.images,
-                    repository=repository,
-                    trigger=trigger(),
-                    **build,
-                )
-                for accelerator in settings.images.bases
-            }
-            if settings.decision:
-                published["decision-image-uri"] = images[settings.decision.accelerator].build()
+
+        @cache
+        def image_uri(accelerator: Accelerator) -> str:
+            pushed = settings.pushed_image_digest(accelerator)
+            if pushed:
+                return f"{repository.repository_uri}@{pushed}"
+            return ContainerImage(
+                self,
+                f"{accelerator.capitalize()}Image",
+                accelerator=accelerator,
+                images=settings.images,
+                repository=repository,
+                trigger=trigger(),
+                **build,
+            ).uri
+
+        for name, accelerator in settings.decision_containers.items():
+            published[f"{name}-image-uri"] = image_uri(accelerator)
         for name, value in published.items():
             ssm.StringParameter(
                 self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value

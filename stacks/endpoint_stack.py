@@ -1,4 +1,6 @@
-"""The endpoints of one environment."""
+"""The endpoints of one environment, and its transform jobs."""
+
+from typing import Any
 
 from aws_cdk import Annotations, Stack
 from aws_cdk import aws_ecr as ecr
@@ -8,6 +10,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from decision_constructs import gpu_memory
+from decision_constructs.batch_transform import BatchTransform
 from decision_constructs.chat_endpoint import ChatEndpoint
 from decision_constructs.dashboard import EnvironmentDashboard
 from decision_constructs.decision_endpoint import DecisionEndpoint
@@ -36,7 +39,7 @@ class EndpointStack(Stack):
             return ssm.StringParameter.value_for_string_parameter(self, parameter_name(environment, name))
 
         existing, encryption = settings.existing, settings.encryption
-        served = {
+        served: dict[str, Any] = {
             "environment": environment,
             "shared": settings,
             "model_data_url": published("model-data-url"),
@@ -53,17 +56,28 @@ class EndpointStack(Stack):
             chat = ChatEndpoint(self, "Chat", settings=settings.chat, image_uri=image_uri, **served)
             seen.append((chat, settings.chat))
         if settings.decision:
+            repository = ecr.Repository.from_repository_name(
+                self, "Repository", existing.repository or published("repository-name")
+            )
             decision = DecisionEndpoint(
                 self,
                 "Decision",
                 settings=settings.decision,
                 image_uri=published("decision-image-uri"),
-                repository=ecr.Repository.from_repository_name(
-                    self, "Repository", existing.repository or published("repository-name")
-                ),
+                repository=repository,
                 **served,
             )
             seen.append((decision, settings.decision))
+            if settings.batch:
+                BatchTransform(
+                    self,
+                    "Batch",
+                    settings=settings.batch,
+                    decision=settings.decision,
+                    image_uri=published("batch-image-uri"),
+                    repository=repository,
+                    **served,
+                )
         for construct, endpoint in seen:
             for warning in gpu_memory.warnings(settings.model, endpoint):
                 Annotations.of(construct).add_warning_v2("decision-endpoints:gpu-memory", warning)

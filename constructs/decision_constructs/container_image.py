@@ -24,9 +24,9 @@ _PUSH = [
 
 
 class ContainerImage(Construct):
-    """Declares the build of the child image; `build` makes a deployment run it.
+    """Builds the child image, unless its tag exists: the content hash of the Dockerfile, the adapter and the pins.
 
-    The tag is the content hash of the Dockerfile, the adapter and the pins; SageMaker is given the digest.
+    `uri` is `repository@sha256:…`, known once the build has run: SageMaker is given the digest, never the tag.
     """
 
     def __init__(
@@ -42,9 +42,7 @@ class ContainerImage(Construct):
         build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._repository = repository
-        self._trigger = trigger
-        self._project = BuildProject(
+        project = BuildProject(
             self,
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
@@ -65,15 +63,12 @@ class ContainerImage(Construct):
             docker=True,
             arm64=accelerator is Accelerator.ARM64,
         )
-        self._project.allow(_PUSH, repository.repository_arn)
-        self._project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
-
-    def build(self) -> str:
-        """Build it unless its tag exists; returns `repository@sha256:…`, known once the build has run."""
+        project.allow(_PUSH, repository.repository_arn)
+        project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
         describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        return self._trigger.run(
+        self.uri = trigger.run(
             "Image",
-            project=self._project,
-            output={"RepositoryName": self._repository.repository_name, "ImageTag": self._project.content_hash},
-            grants=[iam.PolicyStatement(actions=describe, resources=[self._repository.repository_arn])],
+            project=project,
+            output={"RepositoryName": repository.repository_name, "ImageTag": project.content_hash},
+            grants=[iam.PolicyStatement(actions=describe, resources=[repository.repository_arn])],
         ).get_att_string("ImageUri")

@@ -1,10 +1,13 @@
 """The customer-managed KMS key of an environment."""
 
+from collections.abc import Sequence
+
 from aws_cdk import ArnFormat, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from decision_constructs.instance_type import InstanceType
 from decision_constructs.security_settings import Encryption
 
 KEY_USE = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"]
@@ -44,3 +47,12 @@ def encryption_key(
     if encryption.kms_key:
         return EncryptionKey(scope, "Key", description=description, removal_policy=removal_policy)
     return None
+
+
+def volume_key_arn(encryption_key: kms.IKey | None, instance_types: Sequence[str]) -> str | None:
+    """The key of the instances' volume; SageMaker refuses one where the disk is the instance's own, encrypted itself.
+
+    https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateEndpointConfig.html
+    """
+    own_disk = any(InstanceType.parse(name).has_local_storage for name in instance_types)
+    return encryption_key.key_arn if encryption_key and not own_disk else None

@@ -1,6 +1,7 @@
 """A SageMaker real-time endpoint: role, model, endpoint config, endpoint, and the parameter that names it."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_kms as kms
@@ -11,11 +12,13 @@ from constructs import Construct
 
 from decision_constructs.artifact_settings import Images
 from decision_constructs.data_capture import DataCapture
-from decision_constructs.execution_role import ExecutionRole
-from decision_constructs.instance_type import InstanceType
+from decision_constructs.encryption_key import volume_key_arn
+from decision_constructs.execution_role import WRITE_LOG, ExecutionRole
 from decision_constructs.monitoring import EndpointMonitoring
-from decision_constructs.security_settings import Network
+from decision_constructs.safe_update import SafeUpdate
+from decision_constructs.served_model import ServedModel
 from decision_constructs.settings import Endpoint, Settings
+from decision_constructs.variant_scaling import VariantScaling
 
 _VARIANT = "AllTraffic"
 
@@ -48,7 +51,7 @@ class SageMakerEndpoint(Construct):
             scope: where it belongs.
             construct_id: its id, and the contract it speaks: the endpoint is `decision-endpoints-<environment>-<id>`.
             environment: the environment's name.
-            settings: instances, time-outs, GPU, alarms.
+            settings: instances, time-outs, GPU, updates, scaling, alarms.
             shared: the environment's settings: network, roles, logs.
             image_uri: the container, by digest.
             container_environment: what the container reads.
@@ -75,34 +78,51 @@ class SageMakerEndpoint(Construct):
             existing=shared.existing.endpoint_role,
             bucket=bucket,
             archive_uri=shared.model.archive_uri,
-            log_group=self.monitoring.log_group,
+            metrics_namespace="/aws/sagemaker/Endpoints",
             network=shared.network,
             encryption_key=encryption_key,
         )
+        # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
+        self.role.allow(WRITE_LOG, self.monitoring.log_group.log_group_arn)
         capture = DataCapture(settings.data_capture, contract, bucket=bucket, encryption_key=encryption_key)
         capture.allow(self.role)
-        model = sagemaker.CfnModel(
+        model = ServedModel(
             self,
             "Model",
-            execution_role_arn=self.role.arn,
-            vpc_config=_vpc_config(shared.network),
-            enable_network_isolation=network_isolation,
-            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                image=image_uri, model_data_url=model_data_url, environment=dict(container_environment)
-            ),
+            role=self.role,
+            network=shared.network,
+            network_isolation=network_isolation,
+            image_uri=image_uri,
+            model_data_url=model_data_url,
+            container_environment=container_environment,
         )
-        model.node.add_dependency(self.role)  # with its policies: SageMaker reads archive and image as soon as it can
         config = sagemaker.CfnEndpointConfig(
             self,
             "Config",
             production_variants=[_production_variant(settings, shared.images, model.attr_model_name)],
             data_capture_config=capture.config,
-            kms_key_id=_volume_key_id(settings, encryption_key),
+            kms_key_id=volume_key_arn(encryption_key, settings.instance_types),
+        )
+        update = SafeUpdate(
+            self, "Update", settings=settings, endpoint_name=name, metrics=self.monitoring.metrics, role=self.role
         )
         endpoint = sagemaker.CfnEndpoint(
-            self, "Endpoint", endpoint_name=name, endpoint_config_name=config.attr_endpoint_config_name
+            self,
+            "Endpoint",
+            endpoint_name=name,
+            endpoint_config_name=config.attr_endpoint_config_name,
+            deployment_config=update.deployment_config,
+            **_retained(settings),
         )
         endpoint.node.add_dependency(self.monitoring)  # its log group: SageMaker would make one that is kept for ever
+        if settings.scaling:
+            VariantScaling(
+                self,
+                "Scaling",
+                settings=settings.scaling,
+                endpoint_name=endpoint.attr_endpoint_name,
+                variant_name=_VARIANT,
+            )
         ssm.StringParameter(
             self,
             "EndpointName",
@@ -111,6 +131,14 @@ class SageMakerEndpoint(Construct):
             string_value=endpoint.attr_endpoint_name,
         )
         CfnOutput(Stack.of(self), f"{construct_id}EndpointName", value=endpoint.attr_endpoint_name)
+
+
+def _retained(settings: Endpoint) -> dict[str, Any]:
+    """An update of a scaled endpoint keeps the instances that the load asks for; what is captured may change."""
+    if not settings.scaling:
+        return {}
+    captured = sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DataCaptureConfig")
+    return {"retain_all_variant_properties": True, "exclude_retained_variant_properties": [captured]}
 
 
 def _production_variant(
@@ -133,20 +161,3 @@ def _production_variant(
         inference_ami_version=settings.inference_ami_version(images),
         routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(routing_strategy="LEAST_OUTSTANDING_REQUESTS"),
     )
-
-
-def _vpc_config(network: Network | None) -> sagemaker.CfnModel.VpcConfigProperty | None:
-    if network is None:
-        return None
-    return sagemaker.CfnModel.VpcConfigProperty(
-        subnets=[*network.subnet_ids], security_group_ids=[*network.security_group_ids]
-    )
-
-
-def _volume_key_id(settings: Endpoint, encryption_key: kms.IKey | None) -> str | None:
-    """The key of the instances' volume; SageMaker refuses one where the disk is the instance's own, encrypted itself.
-
-    https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateEndpointConfig.html
-    """
-    own_disk = any(InstanceType.parse(name).has_local_storage for name in settings.instance_types)
-    return encryption_key.key_arn if encryption_key and not own_disk else None

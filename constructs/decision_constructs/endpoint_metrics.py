@@ -32,9 +32,9 @@ class EndpointMetrics:
         """Requests that got 4xx. SageMaker sends a 1 or a 0 for each request: the average is their share."""
         return self._metric(_INVOCATIONS, "Invocation4XXErrors", statistic)
 
-    def server_errors(self, statistic: str = "Sum") -> cloudwatch.Metric:
+    def server_errors(self, statistic: str = "Sum", period: Duration = WINDOW) -> cloudwatch.Metric:
         """Requests that got 5xx, or their share; a busy container's 503 is among them."""
-        return self._metric(_INVOCATIONS, "Invocation5XXErrors", statistic)
+        return self._metric(_INVOCATIONS, "Invocation5XXErrors", statistic, period)
 
     def model_latency(self, statistic: str) -> cloudwatch.Metric:
         """The container's time, in microseconds."""

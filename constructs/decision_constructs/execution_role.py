@@ -1,4 +1,4 @@
-"""The role that SageMaker takes to run an endpoint's containers."""
+"""The role that SageMaker takes to run the containers of an endpoint or of transform jobs."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,6 @@ from aws_cdk import Aws, Stack
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -15,6 +14,8 @@ from decision_constructs.encryption_key import KEY_USE
 from decision_constructs.model_artifact import BY_CONTENT, MODEL_PREFIX
 from decision_constructs.security_settings import Network
 
+WRITE_LOG = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
+"""What writing to a log group that exists takes."""
 _DESCRIBE_NETWORK = [
     "ec2:DescribeDhcpOptions",
     "ec2:DescribeNetworkInterfaces",
@@ -28,11 +29,10 @@ _MANAGE_INTERFACES = [
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteNetworkInterfacePermission",
 ]
-_METRICS_NAMESPACE = "/aws/sagemaker/Endpoints"
 
 
 class ExecutionRole(Construct):
-    """Reads the archives, writes its own log and metrics, pulls its image; nothing else.
+    """Reads the archives and writes metrics; whoever runs the containers allows their log and image.
 
     A role that exists already is used as it is: its owner gives it the rights (docs/security.md lists them).
     """
@@ -45,7 +45,7 @@ class ExecutionRole(Construct):
         existing: str | None,
         bucket: s3.IBucket | None,
         archive_uri: str | None,
-        log_group: logs.ILogGroup,
+        metrics_namespace: str,
         network: Network | None,
         encryption_key: kms.IKey | None,
     ) -> None:
@@ -60,14 +60,12 @@ class ExecutionRole(Construct):
             self.allow(["s3:GetObject"], f"arn:{Aws.PARTITION}:s3:::{archive_uri.removeprefix('s3://')}")
         elif bucket:
             self.allow(["s3:GetObject"], bucket.arn_for_objects(f"{MODEL_PREFIX}*"), wildcard=BY_CONTENT)
-        # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
-        self.allow(["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(
             ["cloudwatch:PutMetricData"],
             "*",
             wildcard="The action knows no resource; the condition holds it to one namespace. Beside it, in a VPC, "
             "only Describe actions of EC2 stand, which know none either.",
-            condition={"StringEquals": {"cloudwatch:namespace": _METRICS_NAMESPACE}},
+            condition={"StringEquals": {"cloudwatch:namespace": metrics_namespace}},
         )
         if network:
             self._allow_network(network)
@@ -90,7 +88,7 @@ class ExecutionRole(Construct):
         wildcard: str | None = None,
         condition: dict[str, dict[str, str]] | None = None,
     ) -> None:
-        """Let the endpoint do this too. `wildcard` says why the resources have one."""
+        """Let the containers do this too. `wildcard` says why the resources have one."""
         if self._existing:
             return
         self._role.add_to_principal_policy(

@@ -13,11 +13,14 @@ from pydantic import Field, ValidationError
 
 from decision_constructs import inference_ami
 from decision_constructs.artifact_settings import Images, Model
+from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
 from decision_constructs.monitoring_settings import Alarms, DecisionAlarms, Monitoring
+from decision_constructs.scaling import Scaling, admission_rules, scaling_rules
 from decision_constructs.section import Problem, Raw, Section, expected
 from decision_constructs.security_settings import DataCapture, Encryption, Existing, Network
+from decision_constructs.updates import Updates, update_rules
 
 ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 Account = Annotated[str, Field(pattern=r"^[0-9]{12}$", description="an AWS account of 12 digits, in quotes")]
@@ -63,6 +66,8 @@ class Endpoint(Section):
     inference_ami: InferenceAmi | None = None
     gpu_layers: GpuLayers | None = None
     threads: Annotated[int, Field(ge=1, le=192, description="1 to 192 threads")] | None = None
+    updates: Updates = Updates()
+    scaling: Scaling | None = None
     data_capture: DataCapture | None = None
     alarms: Alarms = Alarms()
 
@@ -71,6 +76,8 @@ class Endpoint(Section):
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
         """Type or pools; pools few, distinct and of one kind; GPU settings only with GPUs."""
+        yield from update_rules(raw)
+        yield from scaling_rules(raw)
         pools = raw.get("instance_pools", [])
         if ("instance_type" in raw) == ("instance_pools" in raw):
             yield (), "give exactly one of instance_type and instance_pools"
@@ -172,8 +179,9 @@ class DecisionEndpoint(Endpoint):
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """A request holds at least one decision."""
+        """A request holds at least one decision; a container admits more than the load it is scaled at."""
         yield from super().rules(raw)
+        yield from admission_rules(raw)
         one, whole = raw.get("max_tokens", 4096), raw.get("max_request_tokens", 8192)
         if isinstance(one, int) and isinstance(whole, int) and whole < one:
             yield (
@@ -199,10 +207,13 @@ class Settings(Section):
     monitoring: Monitoring = Monitoring()
     chat: ChatEndpoint | None = None
     decision: DecisionEndpoint | None = None
+    batch: Batch | None = None
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Something is served."""
+        """Something is served; bulk work is the decision contract's."""
+        if "batch" in raw and "decision" not in raw:
+            yield ("batch",), "runs the container of [decision] with its limits; give that too"
         if not {"chat", "decision"} & raw.keys():
             yield (), "no endpoint: give [chat], [decision] or both"
         existing, decision = raw.get("existing"), raw.get("decision")
@@ -231,9 +242,21 @@ class Settings(Section):
 
     @property
     def uses_bucket(self) -> bool:
-        """Whether an archive is packed or captured data is kept in the bucket of the environment."""
+        """Whether archives, captured data, or what transform jobs read and write are in the environment's bucket."""
         captures = [endpoint.data_capture for endpoint in self.endpoints.values() if endpoint.data_capture]
-        return self.model.archive_uri is None or any(capture.uri is None for capture in captures)
+        captured = any(capture.uri is None for capture in captures)
+        return self.model.archive_uri is None or captured or self.batch is not None
+
+    @property
+    def decision_containers(self) -> dict[str, Accelerator]:
+        """What the decision container runs on, by who runs it: the endpoint, and transform jobs, on a CPU."""
+        served = {"decision": self.decision.accelerator} if self.decision else {}
+        return served | ({"batch": Accelerator.CPU} if self.batch else {})
+
+    def pushed_image_digest(self, accelerator: Accelerator) -> str | None:
+        """The decision image for it that is in the repository already; None when one is to be built."""
+        decision = self.decision
+        return decision.image_digest if decision and decision.accelerator is accelerator else None
 
     @property
     def endpoints(self) -> dict[str, Endpoint]:

@@ -1,5 +1,6 @@
 """Settings files: what is read, and what is refused before anything is deployed."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -164,6 +165,89 @@ def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image
 )
 def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instances: str, problem: str) -> None:
     assert problems(tmp_path, f"{MODEL}[decision]\n{instances}\n") == [problem]
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        (
+            "[decision.updates]\nstep_percent = 10",
+            "decision.updates.step_percent: all-at-once has no steps; remove it or choose the strategy canary or "
+            "linear",
+        ),
+        (
+            '[decision.updates]\nstrategy = "slowly"',
+            "decision.updates.strategy: 'slowly': expected 'all-at-once', 'canary' or 'linear': how the traffic moves "
+            "to the new instances",
+        ),
+        (
+            '[decision.updates]\nstrategy = "canary"',
+            "decision.instance_count: 1: a canary update moves part of the instances at a time; expected 2 or more",
+        ),
+        (
+            '[decision.updates]\nstrategy = "linear"\n[decision.scaling]\nmin_count = 1\nmax_count = 4\n'
+            "target_concurrency = 0.7",
+            "decision.scaling.min_count: 1: a linear update moves part of the instances at a time; expected 2 or more",
+        ),
+        (
+            f"[decision.updates]\nrollback_alarms = {[f'alarm-{number}' for number in range(10)]}",
+            "decision.updates.rollback_alarms: 10 alarms: expected up to 9",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 1\ntarget_concurrency = 0.7",
+            "decision.scaling.max_count: 1: expected more than min_count (1)",
+        ),
+        (
+            "[decision.scaling]\nmin_count = 2\nmax_count = 4\ntarget_concurrency = 0.7",
+            "decision.instance_count: 1: the endpoint starts with it; expected 2 to 4, as [scaling] says",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 4\ntarget_concurrency = 1",
+            "decision.scaling.target_concurrency: 1: never exceeded, since a container admits max_in_flight (1); "
+            "expected less than that",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 4",
+            "decision.scaling.target_concurrency: missing; expected 0.1 to 1000 requests under way at an instance",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.g6.xlarge"',
+            "batch.instance_type: 'ml.g6.xlarge': the GPU drivers of batch transform are too old for the GPU image; "
+            "use a CPU family",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.c6i.large"\ninstance_count = 0',
+            "batch.instance_count: 0: expected 1 to 100 instances",
+        ),
+    ],
+)
+def test_updates_scaling_and_batch_work_that_could_not_be_are_refused(
+    tmp_path: Path, tables: str, problem: str
+) -> None:
+    assert problems(tmp_path, f"{MODEL}{CPU_DECISION}{tables}\n") == [problem]
+
+
+def test_an_update_that_waits_longer_than_a_deployment_may_is_refused(tmp_path: Path) -> None:
+    tables = 'instance_count = 10\n[decision.updates]\nstrategy = "linear"\nstep_percent = 10\nbake_seconds = 3600\n'
+    assert problems(tmp_path, MODEL + CPU_DECISION + tables) == [
+        "decision.updates.bake_seconds: the waits of an update add up to 36000 s; expected up to 25200 s"
+    ]
+
+
+@pytest.mark.parametrize("page", ["update-and-roll-back", "scale"])
+def test_the_examples_of_the_docs_are_valid(tmp_path: Path, repository_root: Path, page: str) -> None:
+    text = (repository_root / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        load(tmp_path, MODEL + example)
+
+
+def test_batch_work_needs_the_decision_contract(tmp_path: Path) -> None:
+    chat = '[chat]\ninstance_type = "ml.c6i.large"\n[batch]\ninstance_type = "ml.c6i.large"\n'
+    assert problems(tmp_path, MODEL + chat) == [
+        "batch: runs the container of [decision] with its limits; give that too"
+    ]
 
 
 @pytest.mark.parametrize(

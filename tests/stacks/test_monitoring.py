@@ -103,7 +103,7 @@ def test_what_is_watched_is_published_with_just_these_dimensions(template: Templ
 
 def test_each_endpoint_has_its_alarms(template: Templates) -> None:
     names = set(alarms(template("dev", "Endpoints")))
-    shared = {"server-errors", "failing", "client-errors", "latency", "memory", "disk"}
+    shared = {"server-errors", "failing", "client-errors", "latency", "memory", "disk", "rollback"}
     assert names == {
         *(f"decision-endpoints-dev-chat-{name}" for name in shared),
         *(f"decision-endpoints-dev-decision-{name}" for name in (*shared, "busy")),
@@ -123,6 +123,7 @@ def test_alarms_take_their_thresholds_from_the_settings(template: Templates) -> 
         "memory": 80,
         "disk": 70,
         "quiet": 1,
+        "rollback": 0.2,
     }
 
 
@@ -168,10 +169,11 @@ def test_5xx_are_watched_apart_from_busy_and_all_together(template: Templates) -
     }
 
 
-def test_the_topic_hears_of_every_alarm_and_of_its_end(template: Templates) -> None:
+def test_the_topic_hears_of_every_alarm_and_of_its_end_but_not_of_what_only_updates_watch(template: Templates) -> None:
     topic = "arn:aws:sns:eu-central-1:111122223333:on-call"
-    for alarm in alarms(template("guarded", "Endpoints")).values():
-        assert alarm["AlarmActions"] == alarm["OKActions"] == [topic]
+    for name, alarm in alarms(template("guarded", "Endpoints")).items():
+        told = [] if name.endswith("-rollback") else [topic]
+        assert alarm.get("AlarmActions", []) == alarm.get("OKActions", []) == told
     for alarm in alarms(template("dev", "Endpoints")).values():
         assert "AlarmActions" not in alarm
 
@@ -179,7 +181,9 @@ def test_the_topic_hears_of_every_alarm_and_of_its_end(template: Templates) -> N
 def test_alarms_are_there_before_the_endpoint(template: Templates) -> None:
     endpoints = template("prod", "Endpoints")
     (endpoint,) = endpoints.find_resources("AWS::SageMaker::Endpoint").values()
-    assert set(endpoints.find_resources("AWS::CloudWatch::Alarm")) <= set(endpoint["DependsOn"])
+    config = endpoint["Properties"]["DeploymentConfig"]["AutoRollbackConfiguration"]
+    awaited = {*endpoint["DependsOn"], *(one["AlarmName"]["Ref"] for one in config["Alarms"])}
+    assert set(endpoints.find_resources("AWS::CloudWatch::Alarm")) <= awaited
 
 
 def test_an_environment_has_one_dashboard_with_every_endpoint(template: Templates) -> None:

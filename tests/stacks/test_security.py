@@ -174,7 +174,17 @@ def test_an_endpoint_s_log_group_is_there_first_and_nobody_makes_it_anew(templat
         }
         assert list(groups.values()) == [f"/aws/sagemaker/Endpoints/{endpoint['Properties']['EndpointName']}"]
         assert set(groups) <= set(endpoint["DependsOn"])
-    assert not [actions for _, actions, _ in statements(endpoints) if "logs:CreateLogGroup" in actions]
+
+
+def test_only_the_group_of_all_transform_jobs_may_be_made_by_what_writes_to_it(template: Templates) -> None:
+    makers = [
+        (name, [flat(bound) for bound in bounds])
+        for name, actions, bounds in statements(template("dev", "Endpoints"))
+        if "logs:CreateLogGroup" in actions
+    ]
+    [(name, [group])] = makers
+    assert name.startswith("Batch")
+    assert group.endswith(":log-group:/aws/sagemaker/TransformJobs")
 
 
 @pytest.mark.parametrize("environment", ["local", "dev", "prod", "guarded"])
