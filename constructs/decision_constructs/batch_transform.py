@@ -20,6 +20,8 @@ _MEBIBYTE = 1 << 20
 _MOST_PAYLOAD_MB = 100
 """SageMaker's limit of payload times concurrent requests."""
 _MARGIN_SECONDS = 5
+_JSON_LINES = "application/jsonlines"
+"""A bad record is answered by one that says so, in its place; as JSON its status would end the whole job."""
 
 
 class BatchTransform(Construct):
@@ -108,12 +110,12 @@ def _job(
         },
         "TransformInput": {
             "DataSource": {"S3DataSource": source},
-            "ContentType": "application/json",
+            "ContentType": _JSON_LINES,
             "SplitType": "Line",
         },
         "TransformOutput": {
             "S3OutputPath": bucket.s3_url_for_object(OUTPUT_PREFIX),
-            "Accept": "application/json",
+            "Accept": _JSON_LINES,
             "AssembleWith": "Line",
             **({"KmsKeyId": encryption_key.key_arn} if encryption_key else {}),
         },

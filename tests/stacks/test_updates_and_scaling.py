@@ -138,12 +138,12 @@ def test_a_client_finds_a_job_that_it_only_has_to_name(template: Templates) -> N
         "ModelClientConfig": {"InvocationsTimeoutInSeconds": 300, "InvocationsMaxRetries": 3},
         "TransformInput": {
             "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://TOKEN/batch/input/"}},
-            "ContentType": "application/json",
+            "ContentType": "application/jsonlines",
             "SplitType": "Line",
         },
         "TransformOutput": {
             "S3OutputPath": "s3://TOKEN/batch/output/",
-            "Accept": "application/json",
+            "Accept": "application/jsonlines",
             "AssembleWith": "Line",
         },
         "TransformResources": {"InstanceType": "ml.c6i.large", "InstanceCount": 2},
