@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from decision_constructs.instance_type import Accelerator, InstanceType
+from decision_constructs.instance_type import Accelerator, InstanceType, nearest, transform_types
 from decision_constructs.section import Problem, Raw, Section
 
 
@@ -20,17 +20,21 @@ class Batch(Section):
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """A CPU type: transform jobs have NVIDIA drivers up to 535, and the GPU image wants 580 for CUDA 13."""
+        """A CPU type that jobs run on: they have NVIDIA drivers up to 535, and the GPU image wants 580 for CUDA 13."""
         name = raw.get("instance_type")
         if not isinstance(name, str):
             return
         try:
-            accelerator = InstanceType.parse(name).accelerator
-        except ValueError as problem:
-            yield ("instance_type",), str(problem)
-        else:
-            if accelerator is not Accelerator.CPU:
-                yield (
-                    ("instance_type",),
-                    f"{name!r}: the GPU drivers of batch transform are too old for the GPU image; use a CPU family",
-                )
+            problem = _problem(InstanceType.parse(name))
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            yield ("instance_type",), problem
+
+
+def _problem(type_: InstanceType) -> str | None:
+    if type_.accelerator is Accelerator.CUDA:
+        return f"{type_.name!r}: the GPU drivers of batch transform are too old for the GPU image; use a CPU family"
+    if type_.name not in transform_types():
+        return f"{type_.name!r} is not an instance type of batch transform; {nearest(type_.name, transform_types())}"
+    return None

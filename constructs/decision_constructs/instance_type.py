@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -65,7 +66,7 @@ class InstanceType(NamedTuple):
         """
         match = _NAME.fullmatch(name)
         if match is None:
-            raise ValueError(f"{name!r} is not a SageMaker instance type; {_hint(name)}")
+            raise ValueError(f"{name!r} is not a SageMaker instance type; {nearest(name, hosting_types())}")
         family, attributes = match["family"], match["attributes"]
         if family not in _GPU_FAMILIES | _CPU_FAMILIES:
             raise ValueError(f"{name!r} runs no llama.cpp image; use a CPU family (ml.c6i…) or an NVIDIA one (ml.g6…)")
@@ -76,7 +77,7 @@ class InstanceType(NamedTuple):
         if family in _GPU_FAMILIES and "g" in attributes:
             raise ValueError(f"{name!r} has GPUs beside arm64 cores; the image with CUDA is built for x86-64")
         if name not in hosting_types():
-            raise ValueError(f"{name!r} is not an instance type of SageMaker hosting; {_hint(name)}")
+            raise ValueError(f"{name!r} is not an instance type of SageMaker hosting; {nearest(name, hosting_types())}")
         if family in _GPU_FAMILIES:
             type_ = f"{family}{match['generation']}{attributes}"
             return cls(name, Accelerator.CUDA, True, _gpu_memory_bytes(type_, match["size"]))
@@ -91,8 +92,16 @@ def hosting_types() -> tuple[str, ...]:
     return tuple(sagemaker.shape_for("ProductionVariantInstanceType").metadata["enum"])
 
 
-def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, hosting_types(), n=2, cutoff=0.7)
+@cache
+def transform_types() -> tuple[str, ...]:
+    """Every type that transform jobs run on, as botocore's description of CreateTransformJob lists them."""
+    sagemaker = botocore.session.Session().get_service_model("sagemaker")
+    return tuple(sagemaker.shape_for("TransformInstanceType").metadata["enum"])
+
+
+def nearest(name: str, types: Sequence[str]) -> str:
+    """What to write instead of a name that is not among the types."""
+    near = difflib.get_close_matches(name, types, n=2, cutoff=0.7)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "they read like 'ml.c6i.2xlarge'"
 
 

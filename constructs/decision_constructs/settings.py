@@ -26,7 +26,7 @@ ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
 Account = Annotated[str, Field(pattern=r"^[0-9]{12}$", description="an AWS account of 12 digits, in quotes")]
 InstanceTypes = Annotated[tuple[str, ...], Field(strict=False, description="a list of instance types, in quotes")]
 ProvisionTimeout = Annotated[
-    int, Field(ge=300, le=3600, description="300 to 3600 seconds for each pool to find capacity")
+    int, Field(ge=300, le=3600, description="300 to 3600 seconds to find capacity in any of the pools")
 ]
 GpuLayers = Annotated[
     int, Field(ge=-1, le=1000, description="-1 (all layers on the GPU), 0 (none) or a number up to 1000")

@@ -155,7 +155,8 @@ def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image
         ),
         (
             'instance_pools = ["ml.g6.xlarge"]\nprovision_timeout_seconds = 299',
-            "decision.provision_timeout_seconds: 299: expected 300 to 3600 seconds for each pool to find capacity",
+            "decision.provision_timeout_seconds: 299: expected 300 to 3600 seconds to find capacity in any of the "
+            "pools",
         ),
         (
             'instance_type = "ml.c6i.large"\nmax_request_tokens = 4095',
@@ -214,6 +215,11 @@ def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instan
             '[batch]\ninstance_type = "ml.g6.xlarge"',
             "batch.instance_type: 'ml.g6.xlarge': the GPU drivers of batch transform are too old for the GPU image; "
             "use a CPU family",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.c7g.large"',
+            "batch.instance_type: 'ml.c7g.large' is not an instance type of batch transform; "
+            "did you mean 'ml.c7i.large' or 'ml.c7i.xlarge'?",
         ),
         (
             '[batch]\ninstance_type = "ml.c6i.large"\ninstance_count = 0',
