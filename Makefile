@@ -89,7 +89,9 @@ environment:
 METHOD ?= auto
 APPROVAL ?= broadening
 
-.PHONY: bootstrap synth diff deploy destroy
+.PHONY: preflight bootstrap synth diff deploy destroy
+preflight: environment .venv/.deploy ## what would stop a deployment of ENV=name: account, quotas, images, model
+	@python -m preflight $(ENV)
 bootstrap: environment .venv/.deploy node_modules/.installed ## prepare the account and region of ENV=name, once
 	@$(CDK) bootstrap
 synth: environment .venv/.deploy node_modules/.installed ## synthesize ENV=name; needs no account

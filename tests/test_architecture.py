@@ -13,6 +13,7 @@ FAMILIES = {
     "model_build": {"model_build"},
     "local_cloud": {"local_cloud"},
     "benchmarks": {"benchmarks", "decision_adapter"},
+    "preflight": {"preflight", "decision_constructs"},
 }
 OURS = set().union(*FAMILIES.values())
 
