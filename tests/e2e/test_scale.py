@@ -10,17 +10,15 @@ import pytest
 
 from local_cloud import Cloud, client_settings, demo, deployment
 from tests.e2e.caller import Caller
+from tests.e2e.other_settings import settings_of
 
 PATIENCE_SECONDS = 120.0
-SCALING = """
-max_in_flight = 8
-
-[decision.scaling]
-max_count = 2
-target_concurrency = 1.5
-scale_out_cooldown_seconds = 0
-scale_in_cooldown_seconds = 0
-"""
+SCALING = {
+    "max_count": 2,
+    "target_concurrency": 1.5,
+    "scale_out_cooldown_seconds": 0,
+    "scale_in_cooldown_seconds": 0,
+}
 
 
 def test_a_list_of_decisions_is_scored_in_bulk_as_the_docs_say(
@@ -32,11 +30,13 @@ def test_a_list_of_decisions_is_scored_in_bulk_as_the_docs_say(
     for name, value in client_settings(cloud).items():
         monkeypatch.setenv(name, value)
     decisions = [{**demo.ONE_DECISION["decision"], "id": f"d{number}"} for number in range(5)]
+    decisions.insert(3, {"id": "bad"})
     scope: dict[str, Any] = {"environment": deployment.ENVIRONMENT, "decisions": decisions}
 
     exec(example, scope)
 
     assert [result["id"] for result in scope["results"]] == ["d0", "d1", "d2", "d3", "d4"]
+    assert [answer.get("status") for answer in scope["answers"]] == [None, None, None, 400, None, None]
     assert scope["files"] == 2
     job = deployment.client(cloud, "sagemaker").describe_transform_job(TransformJobName=scope["name"])
     assert job["TransformJobStatus"] == "Completed"
@@ -49,8 +49,8 @@ def test_a_list_of_decisions_is_scored_in_bulk_as_the_docs_say(
 @pytest.fixture
 def scaled(cloud: Cloud, endpoints: dict[str, str], other_app: Path) -> Iterator[str]:
     """The decision endpoint, deployed with scaling."""
-    settings = other_app / "environments" / "local.toml"
-    settings.write_text(settings.read_text() + SCALING)
+    with settings_of(other_app) as tables:
+        tables["decision"] |= {"max_in_flight": 8, "scaling": SCALING}
     deployment.deploy(cloud, app=other_app)
     yield endpoints["decision"]
     deployment.deploy(cloud)

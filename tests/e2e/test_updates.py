@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from local_cloud import Cloud, demo, deployment
 from local_cloud.errors import DeploymentError
 from tests.e2e.caller import Caller
+from tests.e2e.other_settings import settings_of
 from tests.tiny_models import write_tiny_model
 
 BUCKET = "decision-endpoints-local-models"
@@ -27,18 +28,16 @@ def as_it_was(cloud: Cloud, endpoints: dict[str, str]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def tiny_model(cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> str:
+def tiny_model(cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The `[model]` of a model of a megabyte, which is in the bucket."""
     path = write_tiny_model(tmp_path_factory.mktemp("model") / "tiny.gguf", "attention")
     deployment.client(cloud, "s3").upload_file(str(path), BUCKET, path.name)
-    return f'uri = "s3://{BUCKET}/{path.name}"\nsha256 = "{hashlib.sha256(path.read_bytes()).hexdigest()}"\n'
+    return {"uri": f"s3://{BUCKET}/{path.name}", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def change_model(app: Path, model: str) -> None:
-    settings = app / "environments" / "local.toml"
-    text = settings.read_text()
-    before, after = text.index("uri = "), text.index("[batch]")
-    settings.write_text(text[:before] + model + "\n" + text[after:])
+def change_model(app: Path, model: dict[str, str]) -> None:
+    with settings_of(app) as tables:
+        tables["model"] = model
 
 
 def served_archive(cloud: Cloud, endpoint: str) -> tuple[str, str]:
@@ -64,15 +63,13 @@ def test_model_image_pools_and_settings_change_under_a_caller_who_meets_no_failu
     cloud: Cloud,
     endpoints: dict[str, str],
     other_checkout: Path,
-    tiny_model: str,
+    tiny_model: dict[str, str],
     first_archive: tuple[str, str],
 ) -> None:
-    change_model(other_checkout, tiny_model)
-    settings = other_checkout / "environments" / "local.toml"
-    pools = 'instance_pools = ["ml.c6i.large", "ml.m6i.large"]'
-    head, decision = settings.read_text().split("[decision]\n")
-    decision = decision.replace('instance_type = "ml.c6i.large"', pools) + "max_shared_decisions = 2\n"
-    settings.write_text(f"{head}[decision]\n{decision}")
+    with settings_of(other_checkout) as tables:
+        tables["model"] = tiny_model
+        del tables["decision"]["instance_type"]
+        tables["decision"] |= {"instance_pools": ["ml.c6i.large", "ml.m6i.large"], "max_shared_decisions": 2}
     adapter = other_checkout / "adapter" / "decision_adapter" / "__init__.py"
     adapter.write_text(adapter.read_text() + "# another image\n")
     sagemaker = deployment.client(cloud, "sagemaker")
@@ -116,7 +113,7 @@ def test_a_broken_model_archive_rolls_back_and_is_named(
 
 
 def test_a_failing_image_build_stops_the_deployment_and_its_log_is_named(
-    cloud: Cloud, endpoints: dict[str, str], other_checkout: Path, tiny_model: str
+    cloud: Cloud, endpoints: dict[str, str], other_checkout: Path, tiny_model: dict[str, str]
 ) -> None:
     change_model(other_checkout, tiny_model)
     dockerfile = other_checkout / "adapter" / "Dockerfile"
@@ -132,7 +129,7 @@ def test_a_failing_image_build_stops_the_deployment_and_its_log_is_named(
 
 
 def test_a_container_that_never_gets_healthy_rolls_back_and_its_log_is_named(
-    cloud: Cloud, endpoints: dict[str, str], other_checkout: Path, tiny_model: str
+    cloud: Cloud, endpoints: dict[str, str], other_checkout: Path, tiny_model: dict[str, str]
 ) -> None:
     change_model(other_checkout, tiny_model)
     serve = other_checkout / "adapter" / "serve"
