@@ -85,15 +85,21 @@ environment:
 	@[[ -n "$(ENV)" && -f "environments/$(ENV).toml" ]] || \
 		{ echo "say which environment, as in: make $(MAKECMDGOALS) ENV=dev (there are: $(basename $(notdir $(wildcard environments/*.toml))))" >&2; exit 1; }
 
-.PHONY: bootstrap synth diff deploy destroy
+# How a difference is found, and which changes are asked about first: what the CDK command takes.
+METHOD ?= auto
+APPROVAL ?= broadening
+
+.PHONY: preflight bootstrap synth diff deploy destroy
+preflight: environment .venv/.deploy ## what would stop a deployment of ENV=name: account, quotas, images, model
+	@python -m preflight $(ENV)
 bootstrap: environment .venv/.deploy node_modules/.installed ## prepare the account and region of ENV=name, once
 	@$(CDK) bootstrap
 synth: environment .venv/.deploy node_modules/.installed ## synthesize ENV=name; needs no account
 	@$(CDK) synth --quiet
 diff: environment .venv/.deploy node_modules/.installed ## what deploying ENV=name would change
-	@$(CDK) diff
+	@$(CDK) diff --method $(METHOD)
 deploy: environment .venv/.deploy node_modules/.installed ## deploy ENV=name
-	@$(CDK) deploy --all
+	@$(CDK) deploy --all --require-approval $(APPROVAL)
 destroy: environment .venv/.deploy node_modules/.installed ## delete ENV=name; asks first
 	@$(CDK) destroy --all
 

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks
 
 from decision_constructs import settings
 from decision_constructs.errors import DeploymentError
@@ -38,6 +39,7 @@ def main() -> None:
         env=where,
         tags=tags,
     )
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     app.synth()
 
 
@@ -46,3 +48,7 @@ if __name__ == "__main__":
         main()
     except DeploymentError as error:
         sys.exit(str(error))
+    except RuntimeError as error:
+        if "ValidationFailed" not in str(error):
+            raise
+        sys.exit("Nothing was synthesized. Mend each finding, or acknowledge it with its reason (docs/security.md).")

@@ -104,6 +104,7 @@ class EndpointResource:
         _replace_tags(self._sagemaker, physical_id, new)
         if _without_tags(old) != _without_tags(new):
             parameters = {**_accepted(new, "UpdateEndpoint"), "EndpointName": name}
+            self._sagemaker.endpoints.get(name).settled.wait()  # it may be scaling
             self._sagemaker.api.call("UpdateEndpoint", parameters)
             self._wait(name)
         return physical_id, {"EndpointName": name}

@@ -119,7 +119,7 @@ class Container:
         self._copier = threading.Thread(target=log.copy_from, args=(self._leash.output,), daemon=True)
         self._copier.start()
 
-    def wait_until_healthy(self, timeout_seconds: float, variant: str) -> None:
+    def wait_until_healthy(self, timeout_seconds: float, purpose: str) -> None:
         """Return when /ping answers 200.
 
         Raises:
@@ -132,13 +132,13 @@ class Container:
                 if status is not None:
                     self._copier.join(timeout=2)
                     raise ContainerError(
-                        f"The primary container for production variant {variant} ended with status {status}: "
+                        f"The primary container for {purpose} ended with status {status}: "
                         f"{_message(self.log.last_lines(1))} (log: {self.log.path})"
                     )
                 if self._is_healthy(client):
                     return
         raise ContainerError(
-            f"The primary container for production variant {variant} did not pass the ping health check within "
+            f"The primary container for {purpose} did not pass the ping health check within "
             f"{timeout_seconds:.0f} s. Last lines of {self.log.path}:\n{self.log.last_lines(_SHOWN_LINES)}"
         )
 
@@ -147,6 +147,11 @@ class Container:
         self._leash.end()
         self._copier.join(timeout=2)
         self.log.close()
+
+    def wait_until_ended(self) -> int | None:
+        """The exit status; blocks until the process has ended, however it does."""
+        self._copier.join()  # what it prints ends with it
+        return self._leash.wait(STOP_GRACE_SECONDS)
 
     def exit_status(self, timeout_seconds: float) -> int | None:
         """The exit status once the process has ended, or None when it still runs after the time-out."""

@@ -70,6 +70,15 @@ def deploy(cloud: Cloud, *, app: Path = REPOSITORY_ROOT) -> None:
     _cdk(cloud, "deploy", "--all", "--require-approval", "never", app=app)
 
 
+def destroy(cloud: Cloud) -> None:
+    """Run `cdk destroy --all` of the environment `local`.
+
+    Raises:
+        DeploymentError: it failed; the message has the end of its output.
+    """
+    _cdk(cloud, "destroy", "--all", "--force")
+
+
 def endpoint_names(cloud: Cloud) -> dict[str, str]:
     """The deployed endpoints by contract, from the parameters that the deployment wrote."""
     ssm = client(cloud, "ssm")

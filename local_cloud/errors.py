@@ -7,6 +7,8 @@ LocalCloudError                     a sentence for the person at the keyboard
 ├── ImageError                      an image that was not built here, or may not be built
 ├── DeploymentError                 the CDK command failed
 ├── ContainerError                  a container that ended or was never healthy: the FailureReason of an endpoint
+├── DeploymentRolledBackError       an update that an alarm ended: the FailureReason of an endpoint
+├── TransformError                  a batch transform job that cannot go on: its FailureReason
 ├── BuildspecError                  a buildspec CodeBuild would refuse, or that needs what the local cloud lacks
 └── ApiError                        an answer of an AWS API: code, HTTP status, message, further fields
     ├── ValidationError             400 ValidationException
@@ -50,6 +52,14 @@ class DeploymentError(LocalCloudError):
 
 class ContainerError(LocalCloudError):
     """A container ended before it was healthy, or was not healthy in time."""
+
+
+class DeploymentRolledBackError(LocalCloudError):
+    """An alarm went off while an update baked."""
+
+
+class TransformError(LocalCloudError):
+    """A batch transform job met a record that its container refused, or an input that cannot be read."""
 
 
 class BuildspecError(LocalCloudError):

@@ -14,9 +14,11 @@ import httpx2
 
 from local_cloud import event_stream
 from local_cloud.cloud import ACCOUNT_ID, REGION
-from local_cloud.endpoint import Endpoint, RunningVariant
+from local_cloud.container import Container
+from local_cloud.endpoint import Endpoint, Route
 from local_cloud.errors import EndpointUnavailableError, ModelError, PayloadTooLargeError, ValidationError
 from local_cloud.resources import Table
+from local_cloud.running_variant import RunningVariant
 
 MAX_BODY_BYTES = 25 * 1024 * 1024
 RESPONSE_TIMEOUT_SECONDS = 60.0
@@ -65,41 +67,39 @@ class Invoker:
         name, streaming = unquote(match["endpoint"]), match["streaming"] is not None
         if len(body) > MAX_BODY_BYTES:
             raise PayloadTooLargeError(f"the body has {len(body)} bytes; the limit is {MAX_BODY_BYTES}")
-        variant = self._variant(name, headers)
+        route = self._route(name, headers)
         try:
-            response = await self._send(name, variant, headers, body, streaming)
-        except httpx2.TransportError as error:
-            replacement = self._variant(name, headers)
-            if replacement.container is variant.container:
-                raise await _unreachable(name, variant, error) from error
-            # The endpoint was updated between choosing a container and reaching it.
-            variant = replacement
-            response = await self._send(name, variant, headers, body, streaming)
+            response = await self._send(name, route, headers, body, streaming)
+        except BaseException:
+            route.release()
+            raise
         if streaming:
-            return Answer(_answer_headers(response, variant), b"", _chunks(response))
-        return Answer(_answer_headers(response, variant), response.content, None)
+            return Answer(_answer_headers(response, route.variant), b"", _chunks(response, route))
+        route.release()
+        return Answer(_answer_headers(response, route.variant), response.content, None)
 
-    def _variant(self, name: str, headers: Mapping[str, str]) -> RunningVariant:
+    def _route(self, name: str, headers: Mapping[str, str]) -> Route:
         try:
             endpoint = self._endpoints.get(name)
         except ValidationError as error:
             raise EndpointUnavailableError(f"Endpoint {name} of account {ACCOUNT_ID} not found.") from error
         target = headers.get("x-amzn-sagemaker-target-variant")
-        variant = endpoint.pick(target)
-        if variant is None and endpoint.variants:
-            known = ", ".join(v.name for v in endpoint.variants)
+        route = endpoint.route(target)
+        if route is not None:
+            return route
+        if endpoint.variants:
+            known = ", ".join(variant.name for variant in endpoint.variants)
             raise EndpointUnavailableError(f"Variant {target} not found for endpoint {name}; it has {known}.")
-        if variant is None:
-            raise EndpointUnavailableError(
-                f"Endpoint {name} of account {ACCOUNT_ID} is {endpoint.status}, not InService."
-            )
-        return variant
+        raise EndpointUnavailableError(f"Endpoint {name} of account {ACCOUNT_ID} is {endpoint.status}, not InService.")
 
     async def _send(
-        self, name: str, variant: RunningVariant, headers: Mapping[str, str], body: bytes, streaming: bool
+        self, name: str, route: Route, headers: Mapping[str, str], body: bytes, streaming: bool
     ) -> httpx2.Response:
+        container = route.container
+        if container is None:
+            raise _model_error(name, None, 500, f"no instance runs: {route.variant.last_failure}")
         sent = {key: headers[key] for key in ("content-type", "accept", _CUSTOM_ATTRIBUTES) if key in headers}
-        url = f"http://127.0.0.1:{variant.container.port}/invocations"
+        url = f"http://127.0.0.1:{container.port}/invocations"
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 response = await self._client.send(
@@ -112,26 +112,29 @@ class Invoker:
                 f"Your invocation timed out while waiting for a response from container primary: {name} did not answer "
                 f"within {self._timeout_seconds:.0f} s."
             )
-            raise _model_error(name, variant, 0, message) from error
+            raise _model_error(name, container, 0, message) from error
+        except httpx2.TransportError as error:
+            raise await _unreachable(name, container, error) from error
         if response.is_success:
             return response
-        raise _model_error(name, variant, response.status_code, response.text)
+        raise _model_error(name, container, response.status_code, response.text)
 
 
-async def _unreachable(endpoint: str, variant: RunningVariant, error: Exception) -> ModelError:
+async def _unreachable(endpoint: str, container: Container, error: Exception) -> ModelError:
     # A process that has just died closes its connections before its status is known.
-    status = await asyncio.to_thread(variant.container.exit_status, _EXIT_STATUS_SECONDS)
+    status = await asyncio.to_thread(container.exit_status, _EXIT_STATUS_SECONDS)
     what = f"broke the connection ({error!r})" if status is None else f"ended with status {status}"
-    return _model_error(endpoint, variant, 500, f"the container {what}; see {variant.container.log.path}")
+    return _model_error(endpoint, container, 500, f"the container {what}; see {container.log.path}")
 
 
-def _model_error(endpoint: str, variant: RunningVariant, status: int, body: str) -> ModelError:
+def _model_error(endpoint: str, container: Container | None, status: int, body: str) -> ModelError:
     group = f"/aws/sagemaker/Endpoints/{endpoint}"
     kind = "client" if 400 <= status < 500 else "server"
     shown = body if len(body) <= _SHOWN_CHARACTERS else body[:_SHOWN_CHARACTERS] + "…"
+    file = f", or {container.log.path}," if container else ""
     message = (
         f'Received {kind} error ({status}) from primary with message "{shown}". See the log group {group} in account '
-        f"{ACCOUNT_ID}, or {variant.container.log.path}, for more information."
+        f"{ACCOUNT_ID}{file} for more information."
     )
     fields = {
         "OriginalStatusCode": status,
@@ -152,10 +155,13 @@ def _answer_headers(response: httpx2.Response, variant: RunningVariant) -> dict[
     return headers
 
 
-async def _chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
-    async with contextlib.aclosing(response):
-        async for chunk in response.aiter_bytes():
-            yield chunk
+async def _chunks(response: httpx2.Response, route: Route) -> AsyncIterator[bytes]:
+    try:
+        async with contextlib.aclosing(response):
+            async for chunk in response.aiter_bytes():
+                yield chunk
+    finally:
+        route.release()
 
 
 async def event_stream_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

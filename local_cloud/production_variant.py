@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from local_cloud.endpoint import Endpoint, Fleet
 from local_cloud.errors import ValidationError
+from local_cloud.resources import Record, Table
 
 _CAPACITY = ("InstanceType", "InstancePools", "ServerlessConfig")
 _PRIORITIES = range(1, 6)
-
-# The platform's defaults.
-STARTUP_TIMEOUT_SECONDS = 480
-DOWNLOAD_TIMEOUT_SECONDS = 3600
 
 
 def check_variants(variants: Sequence[Mapping[str, Any]]) -> None:
@@ -24,6 +22,54 @@ def check_variants(variants: Sequence[Mapping[str, Any]]) -> None:
         problems += [f"Production variant {variant['VariantName']}: {problem}" for problem in _problems(variant)]
     if problems:
         raise ValidationError(" ".join(problems))
+
+
+def check_scaled_variants(endpoint: Endpoint, variants: Sequence[Mapping[str, Any]], configs: Table[Record]) -> None:
+    """Check that an update leaves the variants that Application Auto Scaling scales, on the types they are on.
+
+    Raises:
+        ValidationError: it removes one, or changes its instance types.
+    """
+    if not endpoint.scaled_variants:
+        return
+    served = {one["VariantName"]: one for one in configs.get(endpoint.config_name)["ProductionVariants"]}
+    wanted = {one["VariantName"]: one for one in variants}
+    changed = [
+        name
+        for name in sorted(endpoint.scaled_variants)
+        if name not in wanted or _instance_types(wanted[name]) != _instance_types(served[name])
+    ]
+    if changed:
+        raise ValidationError(
+            f"The variants {', '.join(changed)} must be deregistered as scalable targets with AutoScaling before they "
+            "can be removed or have their instance type updated."
+        )
+
+
+def with_retained(variants: Sequence[Mapping[str, Any]], serving: Fleet, excluded: set[str]) -> list[Mapping[str, Any]]:
+    """Variants with the numbers of instances and the weights of those that serve under their names.
+
+    Args:
+        variants: of the new endpoint configuration.
+        serving: of the endpoint.
+        excluded: the VariantPropertyTypes that are not retained.
+    """
+    known = {variant.name: variant for variant in serving}
+
+    def retained(variant: Mapping[str, Any]) -> Mapping[str, Any]:
+        now = known.get(variant["VariantName"])
+        if now is None:
+            return variant
+        count = {} if "DesiredInstanceCount" in excluded else {"InitialInstanceCount": now.desired_count}
+        weight = {} if "DesiredWeight" in excluded else {"InitialVariantWeight": now.weight}
+        return {**variant, **count, **weight}
+
+    return [retained(variant) for variant in variants]
+
+
+def _instance_types(variant: Mapping[str, Any]) -> list[str]:
+    pools = variant.get("InstancePools") or [variant]
+    return sorted(pool.get("InstanceType", "") for pool in pools)
 
 
 def _problems(variant: Mapping[str, Any]) -> Iterator[str]:

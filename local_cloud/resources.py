@@ -29,6 +29,7 @@ class Kind:
 MODEL = Kind("Model", "model", "model")
 ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
 ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
+TRANSFORM_JOB = Kind("TransformJob", "transform job", "transform-job")
 
 
 class Table(Generic[Item]):
@@ -110,7 +111,7 @@ def page(records: list[Record], kind: Kind, parameters: Mapping[str, Any]) -> tu
     wanted = parameters.get("NameContains", "").lower()
     found = [record for record in records if wanted in record[f"{kind.name}Name"].lower()]
     if "StatusEquals" in parameters:
-        found = [record for record in found if record.get("EndpointStatus") == parameters["StatusEquals"]]
+        found = [record for record in found if record.get(f"{kind.name}Status") == parameters["StatusEquals"]]
     newest_first = parameters.get("SortOrder", "Descending") == "Descending"
     by_name = parameters.get("SortBy") == "Name"
     found.sort(key=lambda record: record[f"{kind.name}Name" if by_name else "CreationTime"], reverse=newest_first)

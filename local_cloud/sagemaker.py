@@ -1,41 +1,34 @@
 """SageMaker's control plane: models, endpoint configurations, endpoints, tags."""
 
-import secrets
-import weakref
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from local_cloud.container import Container, Images, free_port
-from local_cloud.endpoint import Endpoint, RunningVariant
-from local_cloud.errors import ArchiveError, ImageError, ValidationError
+from local_cloud.deployment_policy import Alarms, DeploymentPolicy, deployment_policy
+from local_cloud.endpoint import Endpoint, Fleet
+from local_cloud.errors import ValidationError
 from local_cloud.json_api import JsonApi, Operation, Parameters
-from local_cloud.log_stream import LogStream
-from local_cloud.model_archive import ModelArchives
-from local_cloud.production_variant import DOWNLOAD_TIMEOUT_SECONDS, STARTUP_TIMEOUT_SECONDS, check_variants
+from local_cloud.launcher import DOWNLOAD_TIMEOUT_SECONDS, STARTUP_TIMEOUT_SECONDS, Launch, Launcher, only_container
+from local_cloud.production_variant import check_scaled_variants, check_variants, with_retained
 from local_cloud.resources import ENDPOINT, ENDPOINT_CONFIG, MODEL, Kind, Record, Table, Tags, now, page
+from local_cloud.running_variant import RunningVariant
+from local_cloud.transform import TransformJobs
 
 if TYPE_CHECKING:
-    from mypy_boto3_logs.client import CloudWatchLogsClient
+    from mypy_boto3_s3.client import S3Client
 
 
 class SageMaker:
     """The service. `api` answers its operations; `endpoints` is what InvokeEndpoint looks into."""
 
-    def __init__(
-        self, images: Images, archives: ModelArchives, logs_directory: Path, logs: "CloudWatchLogsClient"
-    ) -> None:
-        self._images = images
-        self._archives = archives
-        self._logs_directory = logs_directory
-        self._logs = logs
+    def __init__(self, launcher: Launcher, alarms: Alarms, s3: "S3Client") -> None:
+        self._launcher = launcher
+        self._alarms = alarms
         self._models: Table[Record] = Table(MODEL)
         self._configs: Table[Record] = Table(ENDPOINT_CONFIG)
         self.endpoints: Table[Endpoint] = Table(ENDPOINT)
         self._tags = Tags()
-        self._containers: weakref.WeakSet[Container] = weakref.WeakSet()
-        self.api = JsonApi("sagemaker", self._operations())
+        transform_jobs = TransformJobs(launcher, self._models, s3)
+        self.api = JsonApi("sagemaker", {**self._operations(), **transform_jobs.operations})
 
     def name_of(self, kind: Kind, arn: str) -> str | None:
         """The name of a resource of a kind."""
@@ -44,10 +37,7 @@ class SageMaker:
 
     def stop(self) -> None:
         """End every container, those that are still starting as well."""
-        containers = list(self._containers)
-        if containers:
-            with ThreadPoolExecutor(len(containers)) as pool:
-                list(pool.map(Container.stop, containers))
+        self._launcher.close()
 
     def _operations(self) -> dict[str, Operation]:
         operations: dict[str, Operation] = {
@@ -56,6 +46,7 @@ class SageMaker:
             "CreateEndpoint": self._create_endpoint,
             "UpdateEndpoint": self._update_endpoint,
             "DescribeEndpoint": lambda p: self.endpoints.get(p["EndpointName"]).describe(),
+            "UpdateEndpointWeightsAndCapacities": self._update_weights_and_capacities,
             "DeleteEndpoint": self._delete_endpoint,
             "ListEndpoints": lambda p: _listing(ENDPOINT, [e.describe() for e in self.endpoints.items()], p),
             "AddTags": self._add_tags,
@@ -82,14 +73,7 @@ class SageMaker:
         }
 
     def _create_model(self, parameters: Parameters) -> Parameters:
-        container = _only_container(parameters)
-        try:
-            self._images.check(container.get("Image", ""))
-            url = _model_data_url(container)
-            if url is not None:
-                self._archives.check(url)
-        except (ImageError, ArchiveError) as error:
-            raise ValidationError(str(error)) from error
+        self._launcher.check(parameters)
         return self._add(self._models, parameters)
 
     def _create_config(self, parameters: Parameters) -> Parameters:
@@ -101,15 +85,45 @@ class SageMaker:
     def _create_endpoint(self, parameters: Parameters) -> Parameters:
         name = parameters["EndpointName"]
         config = self._configs.get(parameters["EndpointConfigName"])
-        endpoint = Endpoint(name, self._start_variant)
+        asked = parameters.get("DeploymentConfig", {})
+        policy = self._policy(asked, config["ProductionVariants"])
+        endpoint = Endpoint(name, self._describe_fleet, self._alarms, deployment_config=asked)
         self.endpoints.add(name, endpoint)
         self._tags.add(ENDPOINT.arn(name), parameters.get("Tags", []))
-        endpoint.deploy(config)
+        try:
+            endpoint.deploy(config, config["ProductionVariants"], policy)
+        except ValidationError:  # a model is gone
+            self.endpoints.remove(name)
+            raise
         return {"EndpointArn": ENDPOINT.arn(name)}
 
     def _update_endpoint(self, parameters: Parameters) -> Parameters:
         endpoint = self.endpoints.get(parameters["EndpointName"])
-        endpoint.deploy(self._configs.get(parameters["EndpointConfigName"]))
+        config = self._configs.get(parameters["EndpointConfigName"])
+        check_scaled_variants(endpoint, config["ProductionVariants"], self._configs)
+        variants = config["ProductionVariants"]
+        if parameters.get("RetainAllVariantProperties"):
+            excluded = {one["VariantPropertyType"] for one in parameters.get("ExcludeRetainedVariantProperties", [])}
+            variants = with_retained(variants, endpoint.variants, excluded)
+        asked = parameters.get("DeploymentConfig", {})
+        if parameters.get("RetainDeploymentConfig"):
+            asked = endpoint.deployment_config
+        endpoint.deploy(config, variants, self._policy(asked, variants))
+        endpoint.deployment_config = asked
+        return {"EndpointArn": ENDPOINT.arn(endpoint.name)}
+
+    def _policy(self, asked: Record, variants: Sequence[Mapping[str, Any]]) -> DeploymentPolicy:
+        policy = deployment_policy(asked, [variant.get("InitialInstanceCount", 1) for variant in variants])
+        self._alarms.check(policy.alarm_names)
+        return policy
+
+    def _update_weights_and_capacities(self, parameters: Parameters) -> Parameters:
+        endpoint = self.endpoints.get(parameters["EndpointName"])
+        asked = parameters["DesiredWeightsAndCapacities"]
+        endpoint.scale(
+            {one["VariantName"]: one["DesiredInstanceCount"] for one in asked if "DesiredInstanceCount" in one},
+            {one["VariantName"]: one["DesiredWeight"] for one in asked if "DesiredWeight" in one},
+        )
         return {"EndpointArn": ENDPOINT.arn(endpoint.name)}
 
     def _delete_endpoint(self, parameters: Parameters) -> Parameters:
@@ -135,70 +149,26 @@ class SageMaker:
         self._tags.add(kind.arn(name), parameters.get("Tags", []))
         return dict(arn)
 
-    def _start_variant(self, endpoint_name: str, variant: Mapping[str, Any]) -> RunningVariant:
-        """A production variant, started and healthy.
+    def _describe_fleet(self, endpoint_name: str, variants: Sequence[Mapping[str, Any]]) -> Fleet:
+        """The variants of an endpoint, none of their instances started.
 
         Raises:
-            LocalCloudError: its model cannot be fetched, or its container ended or was not healthy in time.
+            ValidationError: a model is gone.
         """
-        container = _only_container(self._models.get(variant["ModelName"]))
-        directory = self._model_directory(container, variant)
-        port, name = free_port(), variant["VariantName"]
-        program = self._images.program(container["Image"], container.get("Environment", {}), directory, port)
-        stream = f"{name}/i-{secrets.token_hex(8)}"
-        path = self._logs_directory / "endpoints" / endpoint_name / f"{stream.replace('/', '-')}.log"
-        log = LogStream(path, f"/aws/sagemaker/Endpoints/{endpoint_name}", stream, self._logs)
-        running = Container(program, port, log)
-        self._containers.add(running)
-        try:
-            timeout_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", STARTUP_TIMEOUT_SECONDS)
-            running.wait_until_healthy(timeout_seconds, name)
-        except BaseException:
-            running.stop()
-            raise
-        weight, count = variant.get("InitialVariantWeight", 1.0), variant.get("InitialInstanceCount", 1)
-        return RunningVariant(name, weight, count, container["Image"], running)
+        return tuple(self._variant(endpoint_name, variant) for variant in variants)
 
-    def _model_directory(self, container: Mapping[str, Any], variant: Mapping[str, Any]) -> Path:
-        url = _model_data_url(container)
-        if url is None:
-            empty = self._logs_directory.parent / "tmp" / "no-model"
-            empty.mkdir(parents=True, exist_ok=True)
-            return empty
-        return self._archives.fetch(url, variant.get("ModelDataDownloadTimeoutInSeconds", DOWNLOAD_TIMEOUT_SECONDS))
-
-
-def _only_container(model: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The container of a model.
-
-    Raises:
-        ValidationError: there are several, or none.
-    """
-    containers = [model["PrimaryContainer"]] if "PrimaryContainer" in model else model.get("Containers", [])
-    if len(containers) != 1 or ("PrimaryContainer" in model and model.get("Containers")):
-        raise ValidationError(
-            "Give PrimaryContainer, or one container in Containers; the local cloud runs one a model."
+    def _variant(self, endpoint_name: str, variant: Mapping[str, Any]) -> RunningVariant:
+        model, name = self._models.get(variant["ModelName"]), variant["VariantName"]
+        launch = Launch(
+            model,
+            purpose=f"production variant {name}",
+            log_group=f"/aws/sagemaker/Endpoints/{endpoint_name}",
+            log_folder=f"endpoints/{endpoint_name}",
+            stream_prefix=name,
+            startup_timeout_seconds=variant.get("ContainerStartupHealthCheckTimeoutInSeconds", STARTUP_TIMEOUT_SECONDS),
+            download_timeout_seconds=variant.get("ModelDataDownloadTimeoutInSeconds", DOWNLOAD_TIMEOUT_SECONDS),
         )
-    container: Mapping[str, Any] = containers[0]
-    return container
-
-
-def _model_data_url(container: Mapping[str, Any]) -> str | None:
-    """The S3 URL of a container's model archive, None when it has none.
-
-    Raises:
-        ValidationError: a form of model data that the local cloud does not have.
-    """
-    source = container.get("ModelDataSource", {}).get("S3DataSource")
-    if source is None:
-        url: str | None = container.get("ModelDataUrl")
-        return url
-    if (source["S3DataType"], source["CompressionType"]) != ("S3Object", "Gzip"):
-        raise ValidationError(
-            "The local cloud takes ModelDataSource with S3DataType S3Object and CompressionType Gzip."
-        )
-    uri: str = source["S3Uri"]
-    return uri
+        return RunningVariant(variant, only_container(model)["Image"], lambda: self._launcher.start(launch))
 
 
 def _listing(kind: Kind, records: list[Record], parameters: Parameters) -> Parameters:

@@ -15,8 +15,10 @@ from local_cloud.autoscaling import ApplicationAutoScaling
 from local_cloud.cloud import REPOSITORY_ROOT, Cloud, client_settings
 from local_cloud.codebuild import Clients, CodeBuild, build_environment
 from local_cloud.container import Images
+from local_cloud.deployment_policy import Alarms
 from local_cloud.image_store import ImageStore
 from local_cloud.invocation import Invoker
+from local_cloud.launcher import Launcher
 from local_cloud.model_archive import ModelArchives
 from local_cloud.sagemaker import SageMaker
 from local_cloud.state_directory import StateDirectory
@@ -49,13 +51,13 @@ def create_services(cloud: Cloud) -> Services:
         return session.client(name, endpoint_url=cloud.endpoint_url, config=config)  # type: ignore[call-overload]
 
     logs, s3 = client("logs"), client("s3")
-    sagemaker = SageMaker(
-        Images(ImageStore(state.images), client("ecr")), ModelArchives(state.models, s3), state.logs, logs
-    )
+    images = Images(ImageStore(state.images), client("ecr"))
+    launcher = Launcher(images, ModelArchives(state.models, s3), state.logs, logs)
+    sagemaker = SageMaker(launcher, Alarms(client("cloudwatch")), s3)
     clients = Clients(client("codebuild"), logs, s3, client("ssm"))
     environment = build_environment(_install_docker(state), settings)
     builds = CodeBuild(clients, state.builds, state.logs, environment)
-    return Services(sagemaker, Invoker(sagemaker.endpoints), ApplicationAutoScaling(), builds)
+    return Services(sagemaker, Invoker(sagemaker.endpoints), ApplicationAutoScaling(sagemaker.endpoints), builds)
 
 
 def _install_docker(state: StateDirectory) -> Path:

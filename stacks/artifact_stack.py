@@ -1,16 +1,19 @@
 """What endpoints are made of: the bucket, the repository, and the builds that fill them."""
 
+from functools import cache
+from typing import Any
+
 from aws_cdk import RemovalPolicy, Stack
-from aws_cdk import aws_ecr as ecr
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.container_image import ContainerImage
+from decision_constructs.encryption_key import encryption_key
 from decision_constructs.instance_type import Accelerator
 from decision_constructs.model_artifact import ModelArtifact
 from decision_constructs.settings import Settings
+from decision_constructs.storage import artifact_bucket, image_repository
 
 
 def parameter_name(environment: str, *path: str) -> str:
@@ -28,42 +31,50 @@ class ArtifactStack(Stack):
         self, scope: Construct, construct_id: str, *, environment: str, settings: Settings, **stack: object
     ) -> None:
         super().__init__(scope, construct_id, **stack)  # type: ignore[arg-type]  # Stack's own keywords, passed on
-        destroy = settings.removal_policy == "destroy"
-        removal_policy = RemovalPolicy.DESTROY if destroy else RemovalPolicy.RETAIN
-        self.bucket = s3.Bucket(
+        removal_policy = RemovalPolicy.DESTROY if settings.removal_policy == "destroy" else RemovalPolicy.RETAIN
+        key = encryption_key(
             self,
-            "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            enforce_ssl=True,
-            minimum_tls_version=1.2,
-            versioned=True,
+            settings.encryption,
+            description=f"decision-endpoints {environment}",
             removal_policy=removal_policy,
-            auto_delete_objects=destroy,
         )
-        self.repository = ecr.Repository(
-            self,
-            "Repository",
-            image_tag_mutability=ecr.TagMutability.IMMUTABLE,
-            image_scan_on_push=True,
-            removal_policy=removal_policy,
-            empty_on_delete=destroy,
-        )
-        trigger = BuildTrigger(self, "BuildTrigger")
-        model = ModelArtifact(self, "Model", model=settings.model, bucket=self.bucket, trigger=trigger)
-        self._publish(environment, "model-data-url", model.model_data_url)
-        for accelerator in Accelerator:
-            image = ContainerImage(
+        repository = image_repository(self, settings.existing, encryption_key=key, removal_policy=removal_policy)
+        build: dict[str, Any] = {"encryption_key": key, "build_role": settings.existing.build_role}
+
+        @cache
+        def trigger() -> BuildTrigger:
+            return BuildTrigger(self, "BuildTrigger", encryption_key=key)
+
+        published = {"repository-name": repository.repository_name}
+        if key:
+            published["kms-key-arn"] = key.key_arn
+        if settings.uses_bucket:
+            bucket = artifact_bucket(self, settings, encryption_key=key, removal_policy=removal_policy)
+            published["bucket-name"] = bucket.bucket_name
+        if settings.model.archive_uri:
+            published["model-data-url"] = settings.model.archive_uri
+        else:
+            model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, trigger=trigger(), **build)
+            published["model-data-url"] = model.model_data_url
+
+        @cache
+        def image_uri(accelerator: Accelerator) -> str:
+            pushed = settings.pushed_image_digest(accelerator)
+            if pushed:
+                return f"{repository.repository_uri}@{pushed}"
+            return ContainerImage(
                 self,
                 f"{accelerator.capitalize()}Image",
                 accelerator=accelerator,
                 images=settings.images,
-                repository=self.repository,
-            )
-            if settings.decision and settings.decision.accelerator is accelerator:
-                self._publish(environment, "decision-image-uri", image.build(trigger))
+                repository=repository,
+                trigger=trigger(),
+                **build,
+            ).uri
 
-    def _publish(self, environment: str, name: str, value: str) -> None:
-        ssm.StringParameter(
-            self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value
-        )
+        for name, accelerator in settings.decision_containers.items():
+            published[f"{name}-image-uri"] = image_uri(accelerator)
+        for name, value in published.items():
+            ssm.StringParameter(
+                self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value
+            )

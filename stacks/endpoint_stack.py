@@ -1,12 +1,21 @@
-"""The endpoints of one environment."""
+"""The endpoints of one environment, and its transform jobs."""
 
-from aws_cdk import Stack
+from typing import Any
+
+from aws_cdk import Annotations, Stack
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from decision_constructs import gpu_memory
+from decision_constructs.batch_transform import BatchTransform
 from decision_constructs.chat_endpoint import ChatEndpoint
+from decision_constructs.dashboard import EnvironmentDashboard
 from decision_constructs.decision_endpoint import DecisionEndpoint
-from decision_constructs.settings import Settings
+from decision_constructs.endpoint import SageMakerEndpoint
+from decision_constructs.settings import Endpoint, Settings
 from stacks.artifact_stack import ArtifactStack, parameter_name
 
 
@@ -29,20 +38,53 @@ class EndpointStack(Stack):
         def published(name: str) -> str:
             return ssm.StringParameter.value_for_string_parameter(self, parameter_name(environment, name))
 
-        served = {
+        existing, encryption = settings.existing, settings.encryption
+        served: dict[str, Any] = {
             "environment": environment,
+            "shared": settings,
             "model_data_url": published("model-data-url"),
-            "bucket": artifacts.bucket,
+            "bucket": s3.Bucket.from_bucket_name(self, "Bucket", existing.bucket or published("bucket-name"))
+            if settings.uses_bucket
+            else None,
+            "encryption_key": kms.Key.from_key_arn(self, "Key", encryption.key_arn or published("kms-key-arn"))
+            if encryption.kms_key
+            else None,
         }
+        seen: list[tuple[SageMakerEndpoint, Endpoint]] = []
         if settings.chat:
-            image_uri = settings.images.base(settings.chat.accelerator)
-            ChatEndpoint(self, "Chat", settings=settings.chat, image_uri=image_uri, **served)
+            image_uri = settings.images.bases[settings.chat.accelerator]
+            chat = ChatEndpoint(self, "Chat", settings=settings.chat, image_uri=image_uri, **served)
+            seen.append((chat, settings.chat))
         if settings.decision:
-            DecisionEndpoint(
+            repository = ecr.Repository.from_repository_name(
+                self, "Repository", existing.repository or published("repository-name")
+            )
+            decision = DecisionEndpoint(
                 self,
                 "Decision",
                 settings=settings.decision,
                 image_uri=published("decision-image-uri"),
-                repository=artifacts.repository,
+                repository=repository,
                 **served,
+            )
+            seen.append((decision, settings.decision))
+            if settings.batch:
+                BatchTransform(
+                    self,
+                    "Batch",
+                    settings=settings.batch,
+                    decision=settings.decision,
+                    image_uri=published("batch-image-uri"),
+                    repository=repository,
+                    **served,
+                )
+        for construct, endpoint in seen:
+            for warning in gpu_memory.warnings(settings.model, endpoint):
+                Annotations.of(construct).add_warning_v2("decision-endpoints:gpu-memory", warning)
+        if settings.monitoring.dashboard:
+            EnvironmentDashboard(
+                self,
+                "Dashboard",
+                environment=environment,
+                endpoints=[(construct.monitoring, endpoint) for construct, endpoint in seen],
             )

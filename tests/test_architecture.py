@@ -14,6 +14,7 @@ FAMILIES = {
     "client/decision_client": {"decision_client"},
     "local_cloud": {"local_cloud"},
     "benchmarks": {"benchmarks", "decision_adapter"},
+    "preflight": {"preflight", "decision_constructs"},
 }
 OURS = set().union(*FAMILIES.values())
 

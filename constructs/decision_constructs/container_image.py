@@ -3,20 +3,30 @@
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from decision_constructs.artifact_settings import Images
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.instance_type import Accelerator
-from decision_constructs.settings import Images
 
-_PLATFORM = "linux/amd64"
+_PUSH = [
+    "ecr:BatchCheckLayerAvailability",
+    "ecr:BatchGetImage",
+    "ecr:CompleteLayerUpload",
+    "ecr:DescribeImages",
+    "ecr:GetDownloadUrlForLayer",
+    "ecr:InitiateLayerUpload",
+    "ecr:PutImage",
+    "ecr:UploadLayerPart",
+]
 
 
 class ContainerImage(Construct):
-    """Declares the build of the child image; `build` makes a deployment run it.
+    """Builds the child image, unless its tag exists: the content hash of the Dockerfile, the adapter and the pins.
 
-    The tag is the content hash of the Dockerfile, the adapter and the pins; SageMaker is given the digest.
+    `uri` is `repository@sha256:…`, known once the build has run: SageMaker is given the digest, never the tag.
     """
 
     def __init__(
@@ -26,19 +36,21 @@ class ContainerImage(Construct):
         *,
         accelerator: Accelerator,
         images: Images,
-        repository: ecr.Repository,
+        repository: ecr.IRepository,
+        trigger: BuildTrigger,
+        encryption_key: kms.IKey | None,
+        build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._repository = repository
-        self._project = BuildProject(
+        project = BuildProject(
             self,
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
             files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
             inputs={
-                "IMAGE_BASE": images.base(accelerator),
-                "IMAGE_PLATFORM": _PLATFORM,
+                "IMAGE_BASE": images.bases[accelerator],
+                "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",
                 "LLAMA_CPP_PYTHON_VERSION": images.llama_cpp_python,
             },
             output=lambda content_hash: {
@@ -46,17 +58,17 @@ class ContainerImage(Construct):
                 "IMAGE_TAG": content_hash,
             },
             compute_type=codebuild.ComputeType.MEDIUM,
+            encryption_key=encryption_key,
+            existing_role=build_role,
             docker=True,
+            arm64=accelerator is Accelerator.ARM64,
         )
-        repository.grant_pull_push(self._project)
-        repository.grant(self._project, "ecr:DescribeImages")
-
-    def build(self, trigger: BuildTrigger) -> str:
-        """Build it unless its tag exists; returns `repository@sha256:…`, known once the build has run."""
+        project.allow(_PUSH, repository.repository_arn)
+        project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
         describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        return trigger.run(
+        self.uri = trigger.run(
             "Image",
-            project=self._project,
-            output={"RepositoryName": self._repository.repository_name, "ImageTag": self._project.content_hash},
-            grants=[iam.PolicyStatement(actions=describe, resources=[self._repository.repository_arn])],
+            project=project,
+            output={"RepositoryName": repository.repository_name, "ImageTag": project.content_hash},
+            grants=[iam.PolicyStatement(actions=describe, resources=[repository.repository_arn])],
         ).get_att_string("ImageUri")

@@ -25,14 +25,15 @@ class DecisionEndpoint(SageMakerEndpoint):
             scope,
             construct_id,
             settings=settings,
-            container_environment=_environment(settings),
+            container_environment=decision_environment(settings),
             network_isolation=True,
             **endpoint,
         )
-        repository.grant_pull(self.role)
+        self.role.allow_pull(repository)
 
 
-def _environment(settings: DecisionSettings) -> dict[str, str]:
+def decision_environment(settings: DecisionSettings) -> dict[str, str]:
+    """What the adapter reads."""
     return {
         "SEMIF_N_GPU_LAYERS": str(settings.gpu_layers_or_default),
         **({"SEMIF_THREADS": str(settings.threads)} if settings.threads else {}),

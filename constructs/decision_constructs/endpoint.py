@@ -1,16 +1,24 @@
 """A SageMaker real-time endpoint: role, model, endpoint config, endpoint, and the parameter that names it."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from aws_cdk import ArnFormat, CfnOutput, Stack
-from aws_cdk import aws_iam as iam
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from decision_constructs.model_artifact import MODEL_PREFIX
-from decision_constructs.settings import Endpoint
+from decision_constructs.artifact_settings import Images
+from decision_constructs.data_capture import DataCapture
+from decision_constructs.encryption_key import volume_key_arn
+from decision_constructs.execution_role import WRITE_LOG, ExecutionRole
+from decision_constructs.monitoring import EndpointMonitoring
+from decision_constructs.safe_update import SafeUpdate
+from decision_constructs.served_model import ServedModel
+from decision_constructs.settings import Endpoint, Settings
+from decision_constructs.variant_scaling import VariantScaling
 
 _VARIANT = "AllTraffic"
 
@@ -29,10 +37,12 @@ class SageMakerEndpoint(Construct):
         *,
         environment: str,
         settings: Endpoint,
+        shared: Settings,
         image_uri: str,
         container_environment: Mapping[str, str],
         model_data_url: str,
-        bucket: s3.IBucket,
+        bucket: s3.IBucket | None,
+        encryption_key: kms.IKey | None,
         network_isolation: bool,
     ) -> None:
         """Declare it.
@@ -41,33 +51,78 @@ class SageMakerEndpoint(Construct):
             scope: where it belongs.
             construct_id: its id, and the contract it speaks: the endpoint is `decision-endpoints-<environment>-<id>`.
             environment: the environment's name.
-            settings: instances, time-outs, GPU.
+            settings: instances, time-outs, GPU, updates, scaling, alarms.
+            shared: the environment's settings: network, roles, logs.
             image_uri: the container, by digest.
             container_environment: what the container reads.
             model_data_url: the model archive.
-            bucket: where the archive lies.
+            bucket: where the archive lies and captured data goes; None when both are elsewhere.
+            encryption_key: what encrypts archive, log, captured data and volumes; None for AWS's own keys.
             network_isolation: whether the container is kept from making calls of its own.
         """
         super().__init__(scope, construct_id)
         contract = construct_id.lower()
         name = f"decision-endpoints-{environment}-{contract}"
-        self.role = _execution_role(self, name, bucket)
-        model = sagemaker.CfnModel(
+        self.monitoring = EndpointMonitoring(
+            self,
+            "Monitoring",
+            endpoint_name=name,
+            variant_name=_VARIANT,
+            settings=settings,
+            monitoring=shared.monitoring,
+            encryption_key=encryption_key,
+        )
+        self.role = ExecutionRole(
+            self,
+            "Role",
+            existing=shared.existing.endpoint_role,
+            bucket=bucket,
+            archive_uri=shared.model.archive_uri,
+            metrics_namespace="/aws/sagemaker/Endpoints",
+            network=shared.network,
+            encryption_key=encryption_key,
+        )
+        # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
+        self.role.allow(WRITE_LOG, self.monitoring.log_group.log_group_arn)
+        capture = DataCapture(settings.data_capture, contract, bucket=bucket, encryption_key=encryption_key)
+        capture.allow(self.role)
+        model = ServedModel(
             self,
             "Model",
-            execution_role_arn=self.role.role_arn,
-            enable_network_isolation=network_isolation,
-            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                image=image_uri, model_data_url=model_data_url, environment=dict(container_environment)
-            ),
+            role=self.role,
+            network=shared.network,
+            network_isolation=network_isolation,
+            image_uri=image_uri,
+            model_data_url=model_data_url,
+            container_environment=container_environment,
         )
-        model.node.add_dependency(self.role)  # with its policies: SageMaker reads archive and image as soon as it can
         config = sagemaker.CfnEndpointConfig(
-            self, "Config", production_variants=[_production_variant(settings, model.attr_model_name)]
+            self,
+            "Config",
+            production_variants=[_production_variant(settings, shared.images, model.attr_model_name)],
+            data_capture_config=capture.config,
+            kms_key_id=volume_key_arn(encryption_key, settings.instance_types),
+        )
+        update = SafeUpdate(
+            self, "Update", settings=settings, endpoint_name=name, metrics=self.monitoring.metrics, role=self.role
         )
         endpoint = sagemaker.CfnEndpoint(
-            self, "Endpoint", endpoint_name=name, endpoint_config_name=config.attr_endpoint_config_name
+            self,
+            "Endpoint",
+            endpoint_name=name,
+            endpoint_config_name=config.attr_endpoint_config_name,
+            deployment_config=update.deployment_config,
+            **_retained(settings),
         )
+        endpoint.node.add_dependency(self.monitoring)  # its log group: SageMaker would make one that is kept for ever
+        if settings.scaling:
+            VariantScaling(
+                self,
+                "Scaling",
+                settings=settings.scaling,
+                endpoint_name=endpoint.attr_endpoint_name,
+                variant_name=_VARIANT,
+            )
         ssm.StringParameter(
             self,
             "EndpointName",
@@ -78,7 +133,17 @@ class SageMakerEndpoint(Construct):
         CfnOutput(Stack.of(self), f"{construct_id}EndpointName", value=endpoint.attr_endpoint_name)
 
 
-def _production_variant(settings: Endpoint, model_name: str) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
+def _retained(settings: Endpoint) -> dict[str, Any]:
+    """An update of a scaled endpoint keeps the instances that the load asks for; what is captured may change."""
+    if not settings.scaling:
+        return {}
+    captured = sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DataCaptureConfig")
+    return {"retain_all_variant_properties": True, "exclude_retained_variant_properties": [captured]}
+
+
+def _production_variant(
+    settings: Endpoint, images: Images, model_name: str
+) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
     pools = [
         sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
         for priority, name in enumerate(settings.instance_pools, start=1)
@@ -93,32 +158,6 @@ def _production_variant(settings: Endpoint, model_name: str) -> sagemaker.CfnEnd
         variant_instance_provision_timeout_in_seconds=settings.provision_timeout_seconds,
         container_startup_health_check_timeout_in_seconds=settings.startup_timeout_seconds,
         model_data_download_timeout_in_seconds=settings.download_timeout_seconds,
-        inference_ami_version=settings.inference_ami_version,
+        inference_ami_version=settings.inference_ami_version(images),
         routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(routing_strategy="LEAST_OUTSTANDING_REQUESTS"),
     )
-
-
-def _execution_role(scope: Construct, endpoint_name: str, bucket: s3.IBucket) -> iam.Role:
-    """Reads the archives, writes its own log streams and metrics; nothing else."""
-    log_group = Stack.of(scope).format_arn(
-        service="logs",
-        resource="log-group",
-        resource_name=f"/aws/sagemaker/Endpoints/{endpoint_name}",
-        arn_format=ArnFormat.COLON_RESOURCE_NAME,
-    )
-    role = iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))
-    for statement in (
-        iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects(f"{MODEL_PREFIX}*")]),
-        iam.PolicyStatement(
-            actions=["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"],
-            resources=[log_group, f"{log_group}:*"],
-        ),
-        # PutMetricData knows no resources; the namespace narrows it
-        iam.PolicyStatement(
-            actions=["cloudwatch:PutMetricData"],
-            resources=["*"],
-            conditions={"StringEquals": {"cloudwatch:namespace": "/aws/sagemaker/Endpoints"}},
-        ),
-    ):
-        role.add_to_policy(statement)
-    return role

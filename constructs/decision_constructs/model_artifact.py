@@ -4,14 +4,17 @@ from urllib.parse import urlsplit
 
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from decision_constructs.artifact_settings import Model
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
-from decision_constructs.settings import Model
 
 MODEL_PREFIX = "models/"
+BY_CONTENT = "Archives are named by their content, and an update needs the old one beside the new one."
+"""Why what reads and writes archives may do so below the whole prefix."""
 
 
 class ModelArtifact(Construct):
@@ -21,7 +24,15 @@ class ModelArtifact(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, model: Model, bucket: s3.Bucket, trigger: BuildTrigger
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        model: Model,
+        bucket: s3.IBucket,
+        trigger: BuildTrigger,
+        encryption_key: kms.IKey | None,
+        build_role: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
 
@@ -37,22 +48,32 @@ class ModelArtifact(Construct):
             inputs=_inputs(model),
             output=lambda content_hash: {"MODEL_UPLOAD_URI": bucket.s3_url_for_object(key(content_hash))},
             compute_type=codebuild.ComputeType.MEDIUM,
+            encryption_key=encryption_key,
+            existing_role=build_role,
         )
-        bucket.grant_put(project, f"{MODEL_PREFIX}*")
+        archives = bucket.arn_for_objects(f"{MODEL_PREFIX}*")
+        project.allow(["s3:PutObject", "s3:AbortMultipartUpload"], archives, wildcard=BY_CONTENT)
         if model.uri:
             source = urlsplit(model.uri)
-            s3.Bucket.from_bucket_name(self, "Source", source.netloc).grant_read(project, source.path.lstrip("/"))
+            gguf = s3.Bucket.from_bucket_name(self, "Source", source.netloc)
+            project.allow(["s3:GetObject"], gguf.arn_for_objects(source.path.lstrip("/")))
+        trigger.acknowledge_wildcard(archives, BY_CONTENT)
         self.model_data_url = trigger.run(
             "Archive",
             project=project,
             output={"Bucket": bucket.bucket_name, "Key": key(project.content_hash)},
             grants=[
-                iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects(f"{MODEL_PREFIX}*")]),
+                iam.PolicyStatement(actions=["s3:GetObject"], resources=[archives]),
                 # without it S3 answers 403, not 404, for an archive that is not there yet
                 iam.PolicyStatement(
                     actions=["s3:ListBucket"],
                     resources=[bucket.bucket_arn],
                     conditions={"StringLike": {"s3:prefix": f"{MODEL_PREFIX}*"}},
+                ),
+                *(
+                    [iam.PolicyStatement(actions=["kms:Decrypt"], resources=[encryption_key.key_arn])]
+                    if encryption_key
+                    else []
                 ),
             ],
         ).get_att_string("ModelDataUrl")

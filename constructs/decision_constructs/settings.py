@@ -11,103 +11,40 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
+from decision_constructs import inference_ami
+from decision_constructs.artifact_settings import Images, Model
+from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
+from decision_constructs.monitoring_settings import Alarms, DecisionAlarms, Monitoring
+from decision_constructs.scaling import Scaling, admission_rules, scaling_rules
 from decision_constructs.section import Problem, Raw, Section, expected
+from decision_constructs.security_settings import DataCapture, Encryption, Existing, Network
+from decision_constructs.updates import Updates, update_rules
 
 ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
-INFERENCE_AMI_CUDA_13 = "al2023-ami-sagemaker-inference-gpu-4-1"
-"""The one inference AMI whose driver (580) runs the CUDA 13.0 of the published GPU image; the default is too old."""
-
-_PUBLISHED = "public.ecr.aws/deep-learning-containers/llama-cpp"
-
-# no `..`, nothing a shell or a URI would read in another way; `-00001-of-00002` is one part of a split model
-_PLAIN_PATH = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+ -]*/)*[A-Za-z0-9_][A-Za-z0-9_.+ -]*"
-_SPLIT = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.gguf$")
-
-Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$", description="a commit of 40 lower-case hex digits")]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="64 lower-case hex digits")]
-Repository = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$",
-        description="a Hugging Face repository, owner/name",
-    ),
-]
-GgufFile = Annotated[str, Field(pattern=rf"^{_PLAIN_PATH}\.gguf$", description="a .gguf file of the repository")]
-GgufUri = Annotated[
-    str,
-    Field(pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.gguf$", description="s3://bucket/key.gguf"),
-]
 Account = Annotated[str, Field(pattern=r"^[0-9]{12}$", description="an AWS account of 12 digits, in quotes")]
 InstanceTypes = Annotated[tuple[str, ...], Field(strict=False, description="a list of instance types, in quotes")]
 ProvisionTimeout = Annotated[
-    int, Field(ge=300, le=3600, description="300 to 3600 seconds for each pool to find capacity")
+    int, Field(ge=300, le=3600, description="300 to 3600 seconds to find capacity in any of the pools")
 ]
 GpuLayers = Annotated[
     int, Field(ge=-1, le=1000, description="-1 (all layers on the GPU), 0 (none) or a number up to 1000")
 ]
+ImageDigest = Annotated[
+    str,
+    Field(
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="the digest of a decision image in existing.repository, sha256:<64 hex digits>",
+    ),
+]
 InferenceAmi = Annotated[
     str,
     Field(
-        pattern=r"^al[0-9a-z-]*-ami-sagemaker-inference-gpu-[0-9-]+$", description="a SageMaker inference AMI version"
+        pattern=f"^({'|'.join(inference_ami.CUDA_MAJORS)})$",
+        description=f"an inference AMI version: {', '.join(inference_ami.CUDA_MAJORS)}",
     ),
 ]
-ImageReference = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z0-9][a-zA-Z0-9_.:-]*(/[a-zA-Z0-9_.-]+)+@sha256:[0-9a-f]{64}$",
-        description="an image pinned by digest, repository@sha256:<64 hex digits>; a tag can change under the endpoint",
-    ),
-]
-
-
-class Tokenizer(Section):
-    """The tokenizer files packed beside the GGUF; they bring the chat template."""
-
-    repository: Repository
-    revision: Revision
-
-
-class Model(Section):
-    """The GGUF that both contracts serve: from the Hugging Face Hub, or from S3."""
-
-    repository: Repository | None = None
-    revision: Revision | None = None
-    file: GgufFile | None = None
-    uri: GgufUri | None = None
-    sha256: Sha256
-    tokenizer: Tokenizer | None = None
-
-    @classmethod
-    def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """One source, whole."""
-        for key in ("file", "uri"):
-            if isinstance(raw.get(key), str) and _SPLIT.search(raw[key]):
-                yield (key,), f"{raw[key]!r}: one part of a split model; join the parts with llama-gguf-split --merge"
-        hub = [key for key in ("repository", "revision", "file") if key in raw]
-        if bool(hub) == ("uri" in raw):
-            yield (), "give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"
-        elif hub:
-            for key in {"repository", "revision", "file"} - set(hub):
-                yield (key,), f"missing; {expected(cls, key)}"
-
-
-class Images(Section):
-    """The published llama.cpp containers, pinned. The chat endpoint runs one; the decision images are built on them."""
-
-    cpu: ImageReference = f"{_PUBLISHED}@sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
-    cuda: ImageReference = f"{_PUBLISHED}@sha256:9f2eb2d9cbdc3172c2046117c4a43401bc95dbabdc3e2aeaa35daa11565c8b36"
-    llama_cpp_python: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", description="the release that fits the base's libllama, e.g. 0.3.35"
-        ),
-    ] = "0.3.35"
-
-    def base(self, accelerator: Accelerator) -> str:
-        """The published image for the accelerator, `repository@sha256:…`."""
-        return {Accelerator.CPU: self.cpu, Accelerator.CUDA: self.cuda}[accelerator]
 
 
 class Endpoint(Section):
@@ -129,12 +66,18 @@ class Endpoint(Section):
     inference_ami: InferenceAmi | None = None
     gpu_layers: GpuLayers | None = None
     threads: Annotated[int, Field(ge=1, le=192, description="1 to 192 threads")] | None = None
+    updates: Updates = Updates()
+    scaling: Scaling | None = None
+    data_capture: DataCapture | None = None
+    alarms: Alarms = Alarms()
 
     _MAX_POOLS: ClassVar[int] = 5
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
         """Type or pools; pools few, distinct and of one kind; GPU settings only with GPUs."""
+        yield from update_rules(raw)
+        yield from scaling_rules(raw)
         pools = raw.get("instance_pools", [])
         if ("instance_type" in raw) == ("instance_pools" in raw):
             yield (), "give exactly one of instance_type and instance_pools"
@@ -156,10 +99,11 @@ class Endpoint(Section):
             except ValueError as problem:
                 yield (where,), str(problem)
         if len(accelerators) > 1:
-            yield ("instance_pools",), "CPU and GPU types are mixed: one image serves all pools, so choose one kind"
+            kinds = " and ".join(sorted(accelerators))
+            yield ("instance_pools",), f"{kinds} types are mixed: one image serves all pools, so choose one kind"
         if "provision_timeout_seconds" in raw and "instance_pools" not in raw:
             yield ("provision_timeout_seconds",), "only instance_pools have one; remove it or list pools"
-        if accelerators == {Accelerator.CPU}:
+        if accelerators and Accelerator.CUDA not in accelerators:
             if raw.get("gpu_layers"):
                 yield ("gpu_layers",), f"{raw['gpu_layers']!r}: the instances have no GPU; remove it or set 0"
             if "inference_ami" in raw:
@@ -175,10 +119,11 @@ class Endpoint(Section):
         """What all its instances compute with."""
         return InstanceType.parse(self.instance_types[0]).accelerator
 
-    @property
-    def inference_ami_version(self) -> str | None:
+    def inference_ami_version(self, images: Images) -> str | None:
         """The AMI whose driver fits the image; the platform's default one on a CPU."""
-        return self.inference_ami or (INFERENCE_AMI_CUDA_13 if self.accelerator is Accelerator.CUDA else None)
+        if self.accelerator is not Accelerator.CUDA:
+            return None
+        return self.inference_ami or inference_ami.default(images.cuda_major)
 
     @property
     def gpu_layers_or_default(self) -> int:
@@ -229,11 +174,14 @@ class DecisionEndpoint(Endpoint):
     ] = 16_384
     max_body_bytes: Annotated[int, Field(ge=1024, le=6_291_456, description="1024 to 6291456 bytes")] = 262_144
     max_in_flight: Annotated[int, Field(ge=1, le=64, description="1 to 64 requests admitted at a time")] = 1
+    image_digest: ImageDigest | None = None
+    alarms: DecisionAlarms = DecisionAlarms()
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """A request holds at least one decision."""
+        """A request holds at least one decision; a container admits more than the load it is scaled at."""
         yield from super().rules(raw)
+        yield from admission_rules(raw)
         one, whole = raw.get("max_tokens", 4096), raw.get("max_request_tokens", 8192)
         if isinstance(one, int) and isinstance(whole, int) and whole < one:
             yield (
@@ -253,14 +201,68 @@ class Settings(Section):
     ] = "retain"
     model: Model
     images: Images = Images()
+    network: Network | None = None
+    encryption: Encryption = Encryption()
+    existing: Existing = Existing()
+    monitoring: Monitoring = Monitoring()
     chat: ChatEndpoint | None = None
     decision: DecisionEndpoint | None = None
+    batch: Batch | None = None
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Something is served."""
+        """Something is served; bulk work is the decision contract's."""
+        if "batch" in raw and "decision" not in raw:
+            yield ("batch",), "runs the container of [decision] with its limits; give that too"
         if not {"chat", "decision"} & raw.keys():
             yield (), "no endpoint: give [chat], [decision] or both"
+        existing, decision = raw.get("existing"), raw.get("decision")
+        if isinstance(decision, dict) and "image_digest" in decision and "repository" not in (existing or ()):
+            yield ("existing", "repository"), "missing; decision.image_digest is of an image there"
+        yield from cls._image_rules(raw)
+
+    @classmethod
+    def _image_rules(cls, raw: Raw) -> Iterator[Problem]:
+        """Instance family, image and driver fit each other. What is wrong in a section alone is told by that."""
+        try:
+            images = Images.model_validate(raw.get("images", {}))
+        except ValidationError:
+            return
+        for contract, section in (("chat", ChatEndpoint), ("decision", DecisionEndpoint)):
+            try:
+                endpoint: Endpoint = section.model_validate(raw[contract])
+            except (KeyError, ValidationError):
+                continue
+            if endpoint.accelerator not in images.bases:
+                name = endpoint.accelerator.value
+                yield ("images", name), f"missing; {contract} runs on {name}: {expected(Images, name)}"
+            told = inference_ami.problem(endpoint.inference_ami, images.cuda_major)
+            if endpoint.accelerator is Accelerator.CUDA and told:
+                yield (contract, "inference_ami"), told
+
+    @property
+    def uses_bucket(self) -> bool:
+        """Whether archives, captured data, or what transform jobs read and write are in the environment's bucket."""
+        captures = [endpoint.data_capture for endpoint in self.endpoints.values() if endpoint.data_capture]
+        captured = any(capture.uri is None for capture in captures)
+        return self.model.archive_uri is None or captured or self.batch is not None
+
+    @property
+    def decision_containers(self) -> dict[str, Accelerator]:
+        """What the decision container runs on, by who runs it: the endpoint, and transform jobs, on a CPU."""
+        served = {"decision": self.decision.accelerator} if self.decision else {}
+        return served | ({"batch": Accelerator.CPU} if self.batch else {})
+
+    def pushed_image_digest(self, accelerator: Accelerator) -> str | None:
+        """The decision image for it that is in the repository already; None when one is to be built."""
+        decision = self.decision
+        return decision.image_digest if decision and decision.accelerator is accelerator else None
+
+    @property
+    def endpoints(self) -> dict[str, Endpoint]:
+        """The endpoints by contract."""
+        both = {"chat": self.chat, "decision": self.decision}
+        return {contract: endpoint for contract, endpoint in both.items() if endpoint}
 
 
 def environment_names(folder: Path) -> list[str]:

@@ -1,12 +1,16 @@
 """Settings files: what is read, and what is refused before anything is deployed."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from decision_constructs import settings
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
+from decision_constructs.section import Section
 
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MODEL = f"""
@@ -99,15 +103,42 @@ def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image
         ),
         (
             'instance_pools = ["ml.g6.xlarge", "ml.c6i.large"]',
-            "decision.instance_pools: CPU and GPU types are mixed: one image serves all pools, so choose one kind",
+            "decision.instance_pools: cpu and cuda types are mixed: one image serves all pools, so choose one kind",
+        ),
+        (
+            'instance_pools = ["ml.c7g.large", "ml.c6i.large"]',
+            "decision.instance_pools: arm64 and cpu types are mixed: one image serves all pools, so choose one kind",
         ),
         (
             'instance_pools = ["ml.g6.xlarge", "g5.xlarge"]',
-            "decision.instance_pools[1]: 'g5.xlarge' is not a SageMaker instance type; they read like 'ml.c6i.2xlarge'",
+            "decision.instance_pools[1]: 'g5.xlarge' is not a SageMaker instance type; "
+            "did you mean 'ml.g5.xlarge' or 'ml.g5.8xlarge'?",
+        ),
+        (
+            'instance_pools = ["ml.g6.xlarge", "ml.g6.3xlarge"]',
+            "decision.instance_pools[1]: 'ml.g6.3xlarge' is not an instance type of SageMaker hosting; "
+            "did you mean 'ml.g6.xlarge' or 'ml.g6e.xlarge'?",
         ),
         (
             'instance_type = "ml.c7g.large"',
-            "decision.instance_type: 'ml.c7g.large' is arm64; the images here are built for x86-64",
+            "images.arm64: missing; decision runs on arm64: expected an image pinned by digest, "
+            "repository@sha256:<64 hex digits>; a tag can change under the endpoint",
+        ),
+        (
+            'instance_type = "ml.p6e-gb200.36xlarge"',
+            "decision.instance_type: 'ml.p6e-gb200.36xlarge' has GPUs beside arm64 cores; "
+            "the image with CUDA is built for x86-64",
+        ),
+        (
+            'instance_type = "ml.g6.xlarge"\ninference_ami = "al2-ami-sagemaker-inference-gpu-3-1"',
+            "decision.inference_ami: 'al2-ami-sagemaker-inference-gpu-3-1': its driver runs CUDA 12, "
+            "the image is built for CUDA 13; use al2023-ami-sagemaker-inference-gpu-4-1",
+        ),
+        (
+            'instance_type = "ml.g6.xlarge"\ninference_ami = "gpu-4-1"',
+            "decision.inference_ami: 'gpu-4-1': expected an inference AMI version: al2-ami-sagemaker-inference-gpu-2, "
+            "al2-ami-sagemaker-inference-gpu-2-1, al2-ami-sagemaker-inference-gpu-3-1, "
+            "al2023-ami-sagemaker-inference-gpu-4-1",
         ),
         (
             'instance_type = "ml.inf2.xlarge"',
@@ -124,7 +155,8 @@ def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image
         ),
         (
             'instance_pools = ["ml.g6.xlarge"]\nprovision_timeout_seconds = 299',
-            "decision.provision_timeout_seconds: 299: expected 300 to 3600 seconds for each pool to find capacity",
+            "decision.provision_timeout_seconds: 299: expected 300 to 3600 seconds to find capacity in any of the "
+            "pools",
         ),
         (
             'instance_type = "ml.c6i.large"\nmax_request_tokens = 4095',
@@ -137,12 +169,100 @@ def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instan
 
 
 @pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        (
+            "[decision.updates]\nstep_percent = 10",
+            "decision.updates.step_percent: all-at-once has no steps; remove it or choose the strategy canary or "
+            "linear",
+        ),
+        (
+            '[decision.updates]\nstrategy = "slowly"',
+            "decision.updates.strategy: 'slowly': expected 'all-at-once', 'canary' or 'linear': how the traffic moves "
+            "to the new instances",
+        ),
+        (
+            '[decision.updates]\nstrategy = "canary"',
+            "decision.instance_count: 1: a canary update moves part of the instances at a time; expected 2 or more",
+        ),
+        (
+            '[decision.updates]\nstrategy = "linear"\n[decision.scaling]\nmin_count = 1\nmax_count = 4\n'
+            "target_concurrency = 0.7",
+            "decision.scaling.min_count: 1: a linear update moves part of the instances at a time; expected 2 or more",
+        ),
+        (
+            f"[decision.updates]\nrollback_alarms = {[f'alarm-{number}' for number in range(10)]}",
+            "decision.updates.rollback_alarms: 10 alarms: expected up to 9",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 1\ntarget_concurrency = 0.7",
+            "decision.scaling.max_count: 1: expected more than min_count (1)",
+        ),
+        (
+            "[decision.scaling]\nmin_count = 2\nmax_count = 4\ntarget_concurrency = 0.7",
+            "decision.instance_count: 1: the endpoint starts with it; expected 2 to 4, as [scaling] says",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 4\ntarget_concurrency = 1",
+            "decision.scaling.target_concurrency: 1: never exceeded, since a container admits max_in_flight (1); "
+            "expected less than that",
+        ),
+        (
+            "[decision.scaling]\nmax_count = 4",
+            "decision.scaling.target_concurrency: missing; expected 0.1 to 1000 requests under way at an instance",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.g6.xlarge"',
+            "batch.instance_type: 'ml.g6.xlarge': the GPU drivers of batch transform are too old for the GPU image; "
+            "use a CPU family",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.c7g.large"',
+            "batch.instance_type: 'ml.c7g.large' is not an instance type of batch transform; "
+            "did you mean 'ml.c7i.large' or 'ml.c7i.xlarge'?",
+        ),
+        (
+            '[batch]\ninstance_type = "ml.c6i.large"\ninstance_count = 0',
+            "batch.instance_count: 0: expected 1 to 100 instances",
+        ),
+    ],
+)
+def test_updates_scaling_and_batch_work_that_could_not_be_are_refused(
+    tmp_path: Path, tables: str, problem: str
+) -> None:
+    assert problems(tmp_path, f"{MODEL}{CPU_DECISION}{tables}\n") == [problem]
+
+
+def test_an_update_that_waits_longer_than_a_deployment_may_is_refused(tmp_path: Path) -> None:
+    tables = 'instance_count = 10\n[decision.updates]\nstrategy = "linear"\nstep_percent = 10\nbake_seconds = 3600\n'
+    assert problems(tmp_path, MODEL + CPU_DECISION + tables) == [
+        "decision.updates.bake_seconds: the waits of an update add up to 36000 s; expected up to 25200 s"
+    ]
+
+
+@pytest.mark.parametrize("page", ["update-and-roll-back", "scale"])
+def test_the_examples_of_the_docs_are_valid(tmp_path: Path, repository_root: Path, page: str) -> None:
+    text = (repository_root / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        load(tmp_path, MODEL + example)
+
+
+def test_batch_work_needs_the_decision_contract(tmp_path: Path) -> None:
+    chat = '[chat]\ninstance_type = "ml.c6i.large"\n[batch]\ninstance_type = "ml.c6i.large"\n'
+    assert problems(tmp_path, MODEL + chat) == [
+        "batch: runs the container of [decision] with its limits; give that too"
+    ]
+
+
+@pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("", "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)"),
+        ("", "model: give one source: repository, revision and file (Hub), uri (S3) or archive_uri (packed already)"),
         (
             'uri = "s3://models/a.gguf"\nrepository = "owner/name"',
-            "model: give one source: repository, revision and file (Hugging Face Hub), or uri (S3)",
+            "model: give one source: repository, revision and file (Hub), uri (S3) or archive_uri (packed already)",
         ),
         (
             f'repository = "a/b"\nfile = "a.gguf"\ntokenizer = {{ repository = "o/n", revision = "{"0" * 40}" }}',
@@ -154,6 +274,27 @@ def test_instances_that_could_not_be_deployed_are_refused(tmp_path: Path, instan
 def test_a_model_has_one_whole_source(tmp_path: Path, source: str, problem: str) -> None:
     text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nsha256 = "{SHA256}"\n{source}\n'
     assert problems(tmp_path, text) == [problem]
+
+
+def test_a_packed_archive_takes_no_setting_of_packing(tmp_path: Path) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\narchive_uri = "s3://models/a.tar.gz"\n'
+    assert load(tmp_path, text).model.archive_uri == "s3://models/a.tar.gz"
+    assert problems(tmp_path, text + f'sha256 = "{SHA256}"\n') == [
+        "model.sha256: is for packing, and archive_uri is packed already; remove it"
+    ]
+
+
+def test_a_model_that_is_packed_here_has_its_hash(tmp_path: Path) -> None:
+    text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nuri = "s3://models/a.gguf"\n'
+    assert problems(tmp_path, text) == ["model.sha256: missing; expected 64 lower-case hex digits"]
+
+
+def test_an_image_that_is_pushed_already_has_a_repository(tmp_path: Path) -> None:
+    image = f'image_digest = "sha256:{SHA256}"\n'
+    assert problems(tmp_path, MODEL + CPU_DECISION + image) == [
+        "existing.repository: missing; decision.image_digest is of an image there"
+    ]
+    assert load(tmp_path, MODEL + CPU_DECISION + image + '[existing]\nrepository = "mine"\n').decision
 
 
 def test_an_environment_without_endpoint_is_refused(tmp_path: Path) -> None:
@@ -223,19 +364,62 @@ def test_gpu_layers_default_to_all_on_a_gpu_and_zero_is_a_value(tmp_path: Path) 
 
 
 def test_a_gpu_endpoint_gets_the_inference_ami_that_the_image_needs(tmp_path: Path) -> None:
-    gpu = load(tmp_path, MODEL + '[decision]\ninstance_type = "ml.g6.xlarge"\n').decision
-    cpu = load(tmp_path, MODEL + CPU_DECISION).decision
-    assert gpu is not None
-    assert cpu is not None
-    assert gpu.inference_ami_version == "al2023-ami-sagemaker-inference-gpu-4-1"
-    assert cpu.inference_ami_version is None
+    gpu = load(tmp_path, MODEL + '[decision]\ninstance_type = "ml.g6.xlarge"\n')
+    cpu = load(tmp_path, MODEL + CPU_DECISION)
+    amis = [one.decision and one.decision.inference_ami_version(one.images) for one in (gpu, cpu)]
+    assert amis == ["al2023-ami-sagemaker-inference-gpu-4-1", None]
+
+
+def test_an_older_cuda_image_runs_on_the_older_ami_that_is_asked_for(tmp_path: Path) -> None:
+    image = f'[images]\ncuda = "public.ecr.aws/x/llama-cpp@sha256:{SHA256}"\n'
+    decision = '[decision]\ninstance_type = "ml.g6.xlarge"\ninference_ami = "al2-ami-sagemaker-inference-gpu-3-1"\n'
+    assert problems(tmp_path, MODEL + image + decision) == [
+        "images.cuda_major: missing; another image may have another CUDA: "
+        "expected the major version of CUDA in images.cuda, e.g. 13"
+    ]
+    chosen = load(tmp_path, MODEL + image + "cuda_major = 12\n" + decision)
+    assert chosen.decision
+    assert chosen.decision.inference_ami_version(chosen.images) == "al2-ami-sagemaker-inference-gpu-3-1"
+
+
+def test_a_cuda_that_no_ami_runs_is_refused(tmp_path: Path) -> None:
+    images = f'[images]\ncuda = "public.ecr.aws/x/llama-cpp@sha256:{SHA256}"\ncuda_major = 14\n'
+    assert problems(tmp_path, MODEL + images + '[decision]\ninstance_type = "ml.g6.xlarge"\n') == [
+        "decision.inference_ami: no AMI known here runs CUDA 14 (images.cuda_major); use an image of an older CUDA"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("section", "found"),
+    [
+        ('[network]\nsubnet_ids = ["subnet-1"]', "network.security_group_ids: missing; expected a list of 1 to 5"),
+        ('[network]\nsubnet_ids = []\nsecurity_group_ids = ["sg-1"]', "network.subnet_ids: []: expected a list of 1"),
+        ('[encryption]\nkms_key = "alias/mine"', "encryption.kms_key: 'alias/mine': expected \"new\" (a key is made)"),
+        ('[existing]\nbucket = "s3://x"', "existing.bucket: 's3://x': expected a bucket's name, not its ARN or URI"),
+        ('[existing]\nbucket = "abc"\naccess_log_bucket = "def"', "existing.access_log_bucket: is for the bucket that"),
+        ("[monitoring]\nlog_retention_days = 31", "monitoring.log_retention_days: 31: expected 1, 7, 14, 30, 90"),
+        ('[monitoring]\ntopic_arn = "me@example.com"', "monitoring.topic_arn: 'me@example.com': expected an SNS topic"),
+        ('[existing]\nbuild_role = "build"', "existing.build_role: 'build': expected a role's ARN"),
+        ("[decision.data_capture]", "decision.data_capture.percentage: missing; expected 1 to 100 percent"),
+        ("[decision.alarms]\nserver_errors = 0", "decision.alarms.server_errors: 0: expected 1 to 1000000 in five min"),
+        ("[decision.alarms]\nquiet_minutes = 2000", "decision.alarms.quiet_minutes: 2000: expected 1 to 1440 minutes"),
+        ("[chat.alarms]\nbusy_rejections = 1", "chat.alarms.busy_rejections: unknown key; allowed: server_errors"),
+    ],
+)
+def test_a_wrong_setting_of_security_or_monitoring_is_told_with_its_limit(
+    tmp_path: Path, section: str, found: str
+) -> None:
+    chat = '[chat]\ninstance_type = "ml.c6i.large"\n' if "chat" in section else ""
+    (told,) = problems(tmp_path, f"{MODEL}{CPU_DECISION}{chat}{section}\n")
+    assert told.startswith(found)
 
 
 @pytest.mark.parametrize(
     ("name", "accelerator"),
     [
         ("ml.c6i.2xlarge", Accelerator.CPU),
-        ("ml.m7i-flex.large", Accelerator.CPU),
+        ("ml.c8g.large", Accelerator.ARM64),
+        ("ml.r6gd.2xlarge", Accelerator.ARM64),
         ("ml.g4dn.2xlarge", Accelerator.CUDA),
         ("ml.g6e.xlarge", Accelerator.CUDA),
         ("ml.p5.48xlarge", Accelerator.CUDA),
@@ -245,9 +429,45 @@ def test_an_instance_type_tells_its_accelerator(name: str, accelerator: Accelera
     assert InstanceType.parse(name).accelerator is accelerator
 
 
+@pytest.mark.parametrize(
+    ("name", "gibibytes"),
+    [
+        ("ml.g4dn.xlarge", 16),
+        ("ml.g5.12xlarge", 96),
+        ("ml.g6.48xlarge", 192),
+        ("ml.p5.4xlarge", 80),
+        ("ml.p5.48xlarge", 640),
+    ],
+)
+def test_an_instance_type_tells_the_memory_of_all_its_gpus(name: str, gibibytes: int) -> None:
+    assert InstanceType.parse(name).gpu_memory_bytes == gibibytes * 2**30
+
+
+@pytest.mark.parametrize(
+    ("name", "local"),
+    [
+        ("ml.c6i.xlarge", False),
+        ("ml.c5d.xlarge", True),
+        ("ml.r7gd.large", True),
+        ("ml.c7g.large", False),
+        ("ml.g6.xlarge", True),
+    ],
+)
+def test_an_instance_type_tells_whether_its_disk_is_its_own(name: str, local: bool) -> None:
+    assert InstanceType.parse(name).has_local_storage is local
+
+
+def sections(section: type[Section]) -> Iterator[type[Section]]:
+    """A section and those in it."""
+    yield section
+    for field in section.model_fields.values():
+        for part in (field.annotation, *get_args(field.annotation)):
+            if isinstance(part, type) and issubclass(part, Section):
+                yield from sections(part)
+
+
 def test_the_docs_page_names_every_setting(repository_root: Path) -> None:
     page = (repository_root / "docs" / "settings.md").read_text(encoding="utf-8")
-    sections = (settings.Settings, settings.Model, settings.Images, settings.ChatEndpoint, settings.DecisionEndpoint)
-    for section in sections:
-        missing = [name for name in section.model_fields if f"`{name}`" not in page and f"[{name}]" not in page]
-        assert not [name for name in missing if name != "tokenizer"], section
+    for section in set(sections(settings.Settings)):
+        missing = [name for name in section.model_fields if f"`{name}`" not in page and f"{name}]" not in page]
+        assert not missing, section

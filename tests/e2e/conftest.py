@@ -1,5 +1,6 @@
 """One local cloud for the folder, and the environment `local` deployed to it."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,3 +33,12 @@ def other_app(tmp_path: Path, repository_root: Path) -> Path:
     for name in ("app.py", "cdk.json", "environments/local.toml"):
         (folder / name).write_bytes((repository_root / name).read_bytes())
     return folder
+
+
+@pytest.fixture
+def other_checkout(other_app: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Such a copy with all that is deployed from: a test may change the sources of an image, too."""
+    for folder in ("stacks", "constructs", "adapter", "model_build"):
+        shutil.copytree(repository_root / folder, other_app / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setenv("PYTHONPATH", str(other_app / "constructs"))
+    return other_app

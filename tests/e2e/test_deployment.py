@@ -261,24 +261,6 @@ def test_a_model_that_fails_its_checksum_stops_the_deployment_and_the_old_one_se
     for part in ("FAILED. BUILD: ", "python -m model_build", SHA256, "0" * 64, "Log: "):
         assert part in told
     assert invoke(cloud, endpoints["decision"], demo.ONE_DECISION)["result"]["option_ids"]
-    deployment.deploy(cloud)
-
-
-def test_changed_settings_reach_the_container_under_the_same_endpoint_name(
-    cloud: Cloud, endpoints: dict[str, str], other_app: Path
-) -> None:
-    settings = other_app / "environments" / "local.toml"
-    settings.write_text(settings.read_text() + "max_shared_decisions = 2\n")
-    built = builds(cloud)
-
-    deployment.deploy(cloud, app=other_app)
-
-    assert deployment.endpoint_names(cloud) == endpoints
-    assert builds(cloud) == built
-    with pytest.raises(ClientError, match="2"):
-        invoke(cloud, endpoints["decision"], demo.THREE_DECISIONS_OVER_ONE_STATE)
-    deployment.deploy(cloud)
-    assert len(invoke(cloud, endpoints["decision"], demo.THREE_DECISIONS_OVER_ONE_STATE)["results"]) == 3
 
 
 def test_the_demo_uses_the_cloud_that_is_up_and_shows_what_it_deployed(

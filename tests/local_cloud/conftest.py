@@ -40,6 +40,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         request = json.loads(body) if body.startswith(b"{") else {}
+        if "touch" in request:
+            Path(request["touch"]).touch()
         time.sleep(request.get("sleep", 0))
         if request.get("die"):
             os._exit(9)

@@ -170,6 +170,41 @@ def test_failing_update_rolls_back_and_the_old_model_serves_on(workshop, stack, 
     assert workshop.invoke(before["Name"])["environment"]["STUB_NAME"] == "fixed"
 
 
+def test_an_alarm_that_trips_while_an_update_bakes_rolls_the_stack_back(
+    workshop, stack, stub_image, stub_archive, unique
+):
+    alarm = unique("alarm")
+    routing = {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": "3600"}
+    guarded = {
+        "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": {"Ref": "Alarm"}}]},
+        "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing},
+    }
+    bodies = [template(stub_image, stub_archive, STUB_NAME=name) for name in ("old", "new")]
+    for body in bodies:
+        body["Resources"]["Endpoint"]["Properties"]["DeploymentConfig"] = guarded
+        body["Resources"]["Alarm"] = {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "AlarmName": alarm,
+                "Namespace": "AWS/SageMaker",
+                "MetricName": "Invocation5XXErrors",
+                "Statistic": "Average",
+                "Period": 60,
+                "EvaluationPeriods": 1,
+                "Threshold": 0.2,
+                "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+            },
+        }
+    assert stack.create(bodies[0]) == "CREATE_COMPLETE"
+    name = stack.outputs()["Name"]
+    workshop.client("cloudwatch").set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="it fails")
+
+    assert stack.update(bodies[1]) == "UPDATE_ROLLBACK_COMPLETE"
+
+    assert f"alarm {alarm} (it fails) is in state ALARM (log of the new fleet: " in stack.reason("Endpoint")
+    assert workshop.invoke(name)["environment"]["STUB_NAME"] == "old"
+
+
 def test_failure_after_the_endpoints_update_brings_the_old_configuration_back(
     workshop, stack, stub_image, stub_archive
 ):

@@ -120,6 +120,17 @@ def test_config_of_an_unknown_model_is_refused(workshop):
         workshop.config("none")
 
 
+def test_an_endpoint_whose_model_is_gone_is_refused_and_leaves_nothing(workshop, stub_image, stub_archive):
+    sagemaker, gone = workshop.client("sagemaker"), workshop.model(stub_image, stub_archive)
+    config = workshop.config(gone)
+    sagemaker.delete_model(ModelName=gone)
+
+    with pytest.raises(ClientError, match="Could not find model"):
+        sagemaker.create_endpoint(EndpointName="late", EndpointConfigName=config)
+    with pytest.raises(ClientError, match="Could not find endpoint"):
+        sagemaker.describe_endpoint(EndpointName="late")
+
+
 def test_name_that_is_taken_is_refused(workshop, model):
     with pytest.raises(ClientError, match="Cannot create already existing model"):
         workshop.client("sagemaker").create_model(

@@ -1,19 +1,33 @@
 """InvokeEndpoint through boto3: what reaches the container, what comes back, and how errors look to the caller."""
 
 import asyncio
+import contextlib
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError
 
-from local_cloud.endpoint import Endpoint, RunningVariant
+from local_cloud.deployment_policy import Alarms
+from local_cloud.endpoint import Endpoint
 from local_cloud.errors import ModelError
 from local_cloud.invocation import Invoker
 from local_cloud.resources import ENDPOINT, Table
+from local_cloud.running_variant import RunningVariant
+
+
+@dataclass(eq=False)
+class StubContainer:
+    """What there is of a container that somebody else runs."""
+
+    port: int
+    log = SimpleNamespace(path=Path("primary.log"))
+    wait_until_ended = staticmethod(threading.Event().wait)
 
 
 def test_request_and_answer_pass_through_with_their_content_types(workshop, stub_endpoint):
@@ -93,15 +107,22 @@ def test_invocations_run_at_the_same_time(workshop, stub_endpoint):
     assert time.monotonic() - started < 10
 
 
-def test_container_that_dies_is_reported_with_its_exit_status(workshop, stub_image, stub_archive):
+def test_container_that_dies_is_reported_with_its_exit_status_and_replaced(
+    workshop, stub_image, stub_archive, eventually
+):
     endpoint = workshop.endpoint(workshop.config(workshop.model(stub_image, stub_archive)))
 
-    with pytest.raises(ClientError):
-        workshop.invoke(endpoint, die=True)
     with pytest.raises(ClientError, match="the container ended with status 9; see ") as caught:
-        workshop.invoke(endpoint)
+        workshop.invoke(endpoint, die=True)
 
     assert caught.value.response["OriginalStatusCode"] == 500
+
+    def answered() -> bool:
+        with contextlib.suppress(ClientError):
+            return "environment" in workshop.invoke(endpoint)
+        return False
+
+    assert eventually(answered)
 
 
 def test_streamed_answer_arrives_as_payload_parts(workshop, stub_endpoint):
@@ -117,11 +138,10 @@ def test_streamed_answer_arrives_as_payload_parts(workshop, stub_endpoint):
 def test_answer_over_its_time_is_a_model_error(workshop, stub_endpoint):
     # The platform's limit is 60 s: the invoker itself, with a shorter one, and the container behind the endpoint.
     port = int(workshop.invoke(stub_endpoint)["environment"]["SEMIF_PORT"])
-    log = SimpleNamespace(path=Path("primary.log"))
     table: Table[Endpoint] = Table(ENDPOINT)
-    endpoint = Endpoint("slow", start_variant=lambda *_: None)
-    endpoint.variants = (RunningVariant("primary", 1.0, 1, "image", SimpleNamespace(port=port, log=log)),)
-    table.add("slow", endpoint)
+    variant = RunningVariant({"VariantName": "primary"}, "image", lambda: StubContainer(port))
+    variant.scale(1)
+    table.add("slow", Endpoint("slow", lambda *_: (), Alarms(None), variants=(variant,)))
 
     async def invoke():
         return await Invoker(table, response_timeout_seconds=0.3).invoke(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,22 +14,37 @@ import pytest
 from aws_cdk.assertions import Template
 
 Synthesize = Callable[[str], Path]
+ENVIRONMENTS = ("local", "dev", "prod", "guarded", "lodger", "packed")
+"""The project's, and those beside this file, which use every setting of security."""
 
 
 @pytest.fixture(scope="session")
-def synthesize(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Synthesize:
-    """Give the cloud assembly of an environment of the project."""
+def app(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The application with the environments of the project and of the tests."""
+    folder = tmp_path_factory.mktemp("app")
+    shutil.copy(repository_root / "app.py", folder)
+    for environments in (repository_root / "environments", Path(__file__).parent / "environments"):
+        shutil.copytree(environments, folder / "environments", dirs_exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def synthesize(app: Path, repository_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Synthesize:
+    """Give the cloud assembly of an environment."""
 
     @cache
-    def run(environment: str) -> Path:
+    def run(environment: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
         out = tmp_path_factory.mktemp(f"cdk-{environment}")
         context = json.loads((repository_root / "cdk.json").read_text())["context"]
         process = subprocess.run(
             [sys.executable, "app.py"],
-            cwd=repository_root,
+            cwd=app,
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(out),
+                # unpacked once, not for each synthesis
+                "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(Path.home() / ".cache" / "aws" / "jsii" / "package-cache"),
+                "PYTHONPATH": os.pathsep.join(map(str, (repository_root, repository_root / "constructs"))),
                 "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
                 "CDK_OUTDIR": str(out),
                 "CDK_CONTEXT_JSON": json.dumps({**context, "env": environment}),
@@ -37,10 +53,14 @@ def synthesize(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) 
             text=True,
             check=False,
         )
-        assert process.returncode == 0, process.stderr
+        return out, process
+
+    def assembly(environment: str) -> Path:
+        out, process = run(environment)
+        assert process.returncode == 0, process.stdout + process.stderr
         return out
 
-    return run
+    return assembly
 
 
 @pytest.fixture(scope="session")
