@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from decision_adapter import metrics
@@ -14,6 +14,9 @@ from decision_adapter.errors import BusyError, ClientGoneError, DeadlineError, R
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+LOOK_SECONDS = 0.5
+"""Between two looks whether the caller of what waits or is decoded is still there."""
 
 
 class Admission:
@@ -38,12 +41,12 @@ class Admission:
         Args:
             work: gets a ``Stop`` that is set when the time is over.
             started: when the request began, by ``time.perf_counter``; the deadline counts from there.
-            still_wanted: whether the caller is still there; asked when the turn has come.
+            still_wanted: whether the caller is still there; asked when the turn has come, and now and then.
 
         Raises:
             BusyError: all places are taken, or the turn did not come before the deadline.
             DeadlineError: the work was stopped at the deadline.
-            ClientGoneError: the caller hung up before its turn.
+            ClientGoneError: the caller hung up; the work was not begun, or stopped.
             StoppingError: the container is shutting down, and the time to finish is over.
         """
         stop = Stop()
@@ -51,7 +54,7 @@ class Admission:
         def turn() -> T:
             stop.check()
             if not still_wanted():
-                raise ClientGoneError("the caller hung up before its turn")
+                raise _gone()
             return work(stop)
 
         with self._lock:  # admission and the place in the line are one step
@@ -62,18 +65,28 @@ class Admission:
             self._admitted.add(stop)
             future = self._engine_thread.submit(turn)
         metrics.QUEUE_DEPTH.inc()
-        limit = f"{self._deadline_seconds:g} s (SEMIF_DEADLINE_SECONDS)"
         try:
-            return future.result(max(0.0, started + self._deadline_seconds - time.perf_counter()))
-        except TimeoutError:
-            if future.cancel():
-                raise BusyError(f"busy: the turn did not come within {limit}; try again") from None
-            stop.set(DeadlineError(f"aborted: not done within {limit}; shorten the state or send fewer decisions"))
-            return future.result()
+            return self._result(future, stop, started + self._deadline_seconds, still_wanted)
         finally:
             metrics.QUEUE_DEPTH.dec()
             with self._lock:
                 self._admitted.discard(stop)
+
+    def _result(self, future: Future[T], stop: Stop, until: float, still_wanted: Callable[[], bool]) -> T:
+        """What ``future`` gives; stops the work when its time is over or its caller is gone."""
+        while (left := until - time.perf_counter()) > 0:
+            if wait([future], min(left, LOOK_SECONDS)).done:
+                return future.result()
+            if not still_wanted():
+                if future.cancel():
+                    raise _gone()
+                stop.set(_gone())
+                return future.result()
+        limit = f"{self._deadline_seconds:g} s (SEMIF_DEADLINE_SECONDS)"
+        if future.cancel():
+            raise BusyError(f"busy: the turn did not come within {limit}; try again")
+        stop.set(DeadlineError(f"aborted: not done within {limit}; shorten the state or send fewer decisions"))
+        return future.result()
 
     def run_unasked(self, work: Callable[[Stop], None]) -> None:
         """Run ``work`` of the container's own when its turn comes; it takes no place. Does not wait."""
@@ -107,6 +120,10 @@ class Admission:
             self._stopped = True
             for stop in self._admitted:
                 stop.set(_stopping())
+
+
+def _gone() -> ClientGoneError:
+    return ClientGoneError("the caller hung up")
 
 
 def _stopping() -> StoppingError:

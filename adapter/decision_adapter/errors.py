@@ -22,7 +22,7 @@
         ├── LoadingError              503  retryable: the model is not ready yet
         ├── StoppingError             503  retryable: the container is shutting down, and this took too long
         ├── DeadlineError             504  not retryable: it overran and was aborted; the same request would again
-        ├── ClientGoneError           499  the caller hung up before its turn; nobody reads this answer
+        ├── ClientGoneError           499  the caller hung up; nobody reads this answer
         └── ScoringError              500  the caller reads "scoring failed", the log has the reason
 
 Only these become answers below 500; any other exception is a 500 with a log line and no internals. A contract may tell

@@ -28,7 +28,7 @@ REASONS: Mapping[int, str] = {
     413: "A limit is passed; the message names it and its setting.",
     415: "The body is declared as something that is not read here.",
     422: "The request has to be changed; every problem is told with its place.",
-    499: "The caller hung up before its turn; nobody reads this.",
+    499: "The caller hung up; nobody reads this.",
     500: "Scoring failed; the reason is in the log.",
     503: "Busy, loading or stopping: the same request can succeed after Retry-After seconds.",
     504: "It took longer than SEMIF_DEADLINE_SECONDS and was aborted; the same request would again.",

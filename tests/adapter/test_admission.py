@@ -167,3 +167,22 @@ def test_work_that_nobody_asked_for_takes_no_place_and_is_stopped_at_once(line_w
     # then
     waiting.result(PATIENCE_SECONDS)
     assert line.done == ["asked"]
+
+
+def test_what_is_under_way_is_stopped_when_its_caller_hangs_up(line_with: Callable[..., Line]) -> None:
+    # given work at the engine, and work in line behind it
+    line = line_with(places=2)
+    gone, also_gone = threading.Event(), threading.Event()
+    working = line.ask(line.slow, lambda: not gone.is_set())
+    assert line.begun.wait(PATIENCE_SECONDS)
+    waiting = line.ask_and_wait_in_line("never", lambda: not also_gone.is_set())
+    # when both callers hang up, the one that waits first
+    also_gone.set()
+    with pytest.raises(ClientGoneError, match="the caller hung up"):
+        waiting.result(PATIENCE_SECONDS)
+    gone.set()
+    with pytest.raises(ClientGoneError, match="the caller hung up"):
+        working.result(PATIENCE_SECONDS)
+    # then both places are free
+    assert line.ask(lambda _: "next").result(PATIENCE_SECONDS) == "next"
+    assert line.done == []
