@@ -20,7 +20,8 @@ from decision_adapter.arbiter import CAUSES, explain
         (signal.SIGKILL, "memory runs out", "SEMIF_MAX_TOKENS"),
         (signal.SIGBUS, "model's file", "Unpack it anew"),
         (signal.SIGABRT, "failed check", "SEMIF_MAX_TOKENS"),
-        (signal.SIGFPE, "signal 8", "SEMIF_LLAMA_CPP_LIB_DIR"),
+        (signal.SIGFPE, "arithmetic fault", "SEMIF_LLAMA_CPP_LIB_DIR"),
+        (signal.SIGHUP, "signal 1, which some other process sent", "lines above"),
     ],
 )
 def test_every_crash_has_a_cause_and_a_remedy(number: int, cause: str, remedy: str) -> None:

@@ -84,16 +84,21 @@ def test_who_comes_first_is_scored_first_and_who_finds_no_place_is_told_when_to_
     assert ended == ["long", "first", "second", "third"]
 
 
+def hang_up(container: Any, body: Any, depth: int) -> None:
+    """Ask, and hang up once that many requests are admitted."""
+    sent = json.dumps(body).encode()
+    with socket.create_connection(("127.0.0.1", container.port), timeout=PATIENCE_SECONDS) as client:
+        head = f"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(sent)}"
+        client.sendall(head.encode() + b"\r\n\r\n" + sent)
+        wait_for_depth(container, depth)
+
+
 def test_a_client_that_hangs_up_while_it_waits_is_not_scored(queueing: Any, callers: ThreadPoolExecutor) -> None:
     # given a long decision, and one behind it whose client goes away
     gone, scored = outcome(queueing, "ClientGoneError"), queueing.metric("decision_prompt_tokens_total")
     first = callers.submit(queueing.score, long("held"))
     wait_for_depth(queueing, 1)
-    body = json.dumps(long("nobody")).encode()
-    with socket.create_connection(("127.0.0.1", queueing.port), timeout=PATIENCE_SECONDS) as client:
-        head = f"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        client.sendall(head.encode() + b"\r\n\r\n" + body)
-        wait_for_depth(queueing, 2)
+    hang_up(queueing, long("nobody"), depth=2)
     # when its turn comes
     status, answer = first.result()
     wait_for_depth(queueing, 0)
@@ -101,6 +106,17 @@ def test_a_client_that_hangs_up_while_it_waits_is_not_scored(queueing: Any, call
     assert status == 200
     assert outcome(queueing, "ClientGoneError") == gone + 1
     assert queueing.metric("decision_prompt_tokens_total") == scored + answer["result"]["input_tokens"]
+
+
+def test_a_client_that_hangs_up_while_it_is_scored_gives_its_place_back(queueing: Any) -> None:
+    # given a decision of seconds at the engine
+    gone, scored = outcome(queueing, "ClientGoneError"), queueing.metric("decision_prompt_tokens_total")
+    # when its client goes away
+    hang_up(queueing, long("nobody"), depth=1)
+    wait_for_depth(queueing, 0)
+    # then it is not scored to its end
+    assert outcome(queueing, "ClientGoneError") == gone + 1
+    assert queueing.metric("decision_prompt_tokens_total") == scored
 
 
 def test_a_decision_that_overruns_is_aborted_and_the_next_one_is_scored(
