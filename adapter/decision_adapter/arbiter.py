@@ -20,7 +20,7 @@ OTHER_BUILD = (
 
 CAUSES: Mapping[int, str] = {
     signal.SIGILL: f"an illegal instruction: llama.cpp was built for another CPU than this one. {OTHER_BUILD}",
-    signal.SIGFPE: f"an arithmetic fault: llama.cpp was built by another compiler than it was made for. {OTHER_BUILD}",
+    signal.SIGFPE: f"an arithmetic fault, as a wrong build or a damaged model makes it. {OTHER_BUILD}",
     signal.SIGSEGV: "a memory fault: most often a CPU backend whose AMX tiles the compiler set up wrongly. Unset "
     f"SEMIF_ALLOW_AMX, or build llama.cpp with GGML_NATIVE=OFF. {OTHER_BUILD}",
     signal.SIGKILL: "a kill, as the kernel does when memory runs out. Lower SEMIF_MAX_TOKENS, use a smaller "
