@@ -5,7 +5,6 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,71 +12,21 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings, strategies
 
 from decision_adapter import metrics
-from decision_adapter.app import create_app
 from decision_adapter.contracts import json_lines
 from decision_adapter.decision import Decision
 from decision_adapter.errors import BusyError, DeadlineError, ScoringError
-from decision_adapter.loading import BackgroundLoad
-from decision_adapter.scorer import WARM_UP, Scores
-from decision_adapter.settings import Settings
+from tests.adapter.obedient import PATIENCE_SECONDS, Obedient, client_of, result
 
 OPTIONS = [{"id": "yes", "description": "Yes."}, {"id": "no", "description": "No."}]
 DECISION = {"id": "d", "state": "s", "question": "q", "options": OPTIONS}
-PATIENCE_SECONDS = 10
-
-
-def result(decision: Decision) -> dict[str, object]:
-    """What every answer needs of a result."""
-    return {
-        "id": decision.id,
-        "probabilities": [1 / len(decision.options)] * len(decision.options),
-        "allowed_token_mass": 1.0,
-        "option_logits": [0.0] * len(decision.options),
-        "temperature": 1.0,
-        "prompt_version": "p",
-        "prompt_sha256": "00",
-        "model": {"gguf": {"file": "m.gguf"}},
-    }
 
 
 RESULT = result(Decision.model_validate(DECISION))
 
 
-class Obedient:
-    """Answers with the decisions' ids, or fails with ``failure``; warm-ups always work."""
-
-    def __init__(self) -> None:
-        self.failure: Exception | None = None
-        self.started: float | None = None
-
-    def score(
-        self,
-        decisions: Sequence[Decision],
-        still_wanted: Callable[[], bool] = lambda: True,
-        started: float | None = None,
-    ) -> Scores:
-        if self.failure and decisions[0] is not WARM_UP:
-            raise self.failure
-        self.started = started
-        return Scores([result(decision) for decision in decisions], {"batch_size": len(decisions)})
-
-    def examine(self) -> None:
-        """There is nothing to find out."""
-
-    def metadata(self) -> dict[str, object]:
-        return {"profiles": ["z", "a"]}
-
-
 @pytest.fixture
 def scorer() -> Obedient:
-    return Obedient()
-
-
-def client_of(load: Callable[[], Obedient], wait: bool = True) -> FlaskClient:
-    loading = BackgroundLoad(load, lambda: None, pytest.fail).start()
-    if wait:
-        loading.join(PATIENCE_SECONDS)
-    return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"})).test_client()
+    return Obedient({"profiles": ["z", "a"]})
 
 
 @pytest.fixture

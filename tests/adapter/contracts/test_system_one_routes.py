@@ -3,84 +3,33 @@
 import json
 import logging
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings, strategies
 
-from decision_adapter.app import create_app
-from decision_adapter.decision import Decision
 from decision_adapter.errors import BusyError, DeadlineError, ScoringError
-from decision_adapter.loading import BackgroundLoad
-from decision_adapter.scorer import WARM_UP, Scores, Usage
-from decision_adapter.settings import Settings
+from tests.adapter.obedient import MODEL, PATIENCE_SECONDS, Obedient, client_of
 
-MODEL = {"gguf": {"file": "tiny.gguf"}}
 NOUL = {"model": "jev-latest", "state": "s", "questions": {"q": {"type": "noul", "instructions": "?"}}}
 DECISION = {"id": "d", "state": "s", "question": "q", "options": [{"id": x, "description": x} for x in "ab"]}
-PATIENCE_SECONDS = 10
 KEY = "k-123"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 
 
-class Even:
-    """Finds all options equally likely, or fails with ``failure``; warm-ups always work."""
-
-    def __init__(self) -> None:
-        self.failure: Exception | None = None
-
-    def score(
-        self,
-        decisions: Sequence[Decision],
-        still_wanted: Callable[[], bool] = lambda: True,
-        started: float | None = None,
-    ) -> Scores:
-        if self.failure and decisions[0] is not WARM_UP:
-            raise self.failure
-        return Scores([self._result(decision) for decision in decisions], {}, Usage(7))
-
-    def metadata(self) -> dict[str, object]:
-        return {"model": MODEL}
-
-    def drain(self, seconds: float) -> None:
-        """Nothing is ever in flight."""
-
-    def examine(self) -> None:
-        """There is nothing to find out."""
-
-    @staticmethod
-    def _result(decision: Decision) -> dict[str, object]:
-        count = len(decision.options)
-        fields: dict[str, object] = {
-            "id": decision.id,
-            "probabilities": [1 / count] * count,
-            "option_logits": [0.0] * count,
-        }
-        more = {"allowed_token_mass": 1.0, "temperature": 1.0, "prompt_version": "p", "prompt_sha256": "0" * 64}
-        return fields | more | {"model": MODEL}
+@pytest.fixture
+def scorer() -> Obedient:
+    return Obedient({"model": MODEL})
 
 
 @pytest.fixture
-def scorer() -> Even:
-    return Even()
-
-
-def client_of(load: Callable[[], Even], wait: bool = True, **environment: str) -> FlaskClient:
-    loading = BackgroundLoad(load, lambda: None, pytest.fail).start()
-    if wait:
-        loading.join(PATIENCE_SECONDS)
-    return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"} | environment)).test_client()
-
-
-@pytest.fixture
-def client(scorer: Even) -> FlaskClient:
+def client(scorer: Obedient) -> FlaskClient:
     return client_of(lambda: scorer)
 
 
 @pytest.fixture
-def locked(scorer: Even) -> FlaskClient:
+def locked(scorer: Obedient) -> FlaskClient:
     """A client of a container that wants a key."""
     return client_of(lambda: scorer, SEMIF_API_KEY=KEY)
 
@@ -157,23 +106,23 @@ def test_other_content_types_and_long_bodies_are_told_in_its_shape(client: Flask
     ],
 )
 def test_failures_are_told_in_its_shape_on_both_paths(
-    client: FlaskClient, scorer: Even, path: str, failure: Exception, told: tuple[int, str]
+    client: FlaskClient, scorer: Obedient, path: str, failure: Exception, told: tuple[int, str]
 ) -> None:
     scorer.failure = failure
     assert refusal(client, path) == told
     assert b"secret" not in client.post(path, json=NOUL).data
 
 
-def test_busy_says_in_two_headers_when_to_come_again(client: FlaskClient, scorer: Even) -> None:
+def test_busy_says_in_two_headers_when_to_come_again(client: FlaskClient, scorer: Obedient) -> None:
     scorer.failure = BusyError("busy")
     headers = client.post("/v1/systemone", json=NOUL).headers
     assert (headers["retry-after"], headers["retry-after-ms"]) == ("1", "1000")
 
 
-def test_while_loading_it_asks_to_come_again(scorer: Even) -> None:
+def test_while_loading_it_asks_to_come_again(scorer: Obedient) -> None:
     loaded = threading.Event()
 
-    def load() -> Even:
+    def load() -> Obedient:
         assert loaded.wait(PATIENCE_SECONDS)
         return scorer
 
@@ -189,7 +138,7 @@ def test_while_loading_it_asks_to_come_again(scorer: Even) -> None:
 # --- request ids
 
 
-def test_every_answer_has_an_id_of_its_own(client: FlaskClient, scorer: Even) -> None:
+def test_every_answer_has_an_id_of_its_own(client: FlaskClient, scorer: Obedient) -> None:
     scorer.failure = RuntimeError("boom")
     responses = [
         *(client.get(path) for path in ("/ping", "/metrics", "/metadata", "/v1/models", "/nothing", "/invocations")),
