@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
@@ -66,11 +65,13 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
         environ = request.environ
         return loading.scorer().score(asked.decisions, lambda: connection.is_open(environ), g.started)
 
-    def decide(contract_for: Callable[[dict[str, object]], Contract]) -> Answer:
+    @app.post("/v1/systemone")
+    @app.post("/v1/decisions")
+    def decide() -> Answer:
         sent = _read_json(request, settings.max_body_bytes)
         with preparation.alone():
             body = json_body.parse(sent)
-            g.contract = contract = contract_for(body)  # which tells errors, too
+            g.contract = contract = g.contract or contract_of(body, contracts)  # which tells errors, too
             asked = contract.ask(body)
             return jsonify(asked.answer(score(asked))), 200
 
@@ -100,19 +101,11 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     def invocations() -> Answer:
         if request.mimetype in json_lines.CONTENT_TYPES:
             return decide_lines(_read_body(request, settings.max_body_bytes))
-        return decide(lambda body: contract_of(body, contracts))
-
-    @app.post("/v1/systemone")
-    def ask_system_one() -> Answer:
-        return decide(lambda _: systemone)
+        return decide()
 
     @app.get("/v1/models")
     def models() -> Answer:
         return jsonify(system_one.models(served())), 200
-
-    @app.post("/v1/decisions")
-    def ask_openai() -> Answer:
-        return decide(lambda _: openai)
 
     _answer_errors(app)
     _record_requests(app)

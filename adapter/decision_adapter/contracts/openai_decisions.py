@@ -19,6 +19,7 @@ from decision_adapter.confidence import choice_confidence, score_confidence
 from decision_adapter.contracts import openai_answer as answers
 from decision_adapter.contracts.answer_readout import readout_of
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
+from decision_adapter.contracts.model_name import model_name
 from decision_adapter.contracts.openai_request import (
     Choice,
     CustomToolCall,
@@ -127,7 +128,7 @@ def _response(questions: Sequence[Question], scores: Scores) -> dict[str, object
     usage = scores.usage
     identity = results[0]["model"]
     return answers.DecisionResponse(
-        model=identity["gguf"]["file"].removesuffix(".gguf"),
+        model=model_name(identity),
         answers=[_answer(question, result) for question, result in zip(questions, results, strict=True)],
         usage=answers.TokenUsage(
             input_tokens=usage.input_tokens,

@@ -8,6 +8,7 @@ from decision_adapter import errors
 from decision_adapter.confidence import choice_confidence, score_confidence
 from decision_adapter.contracts.answer_readout import readout_of
 from decision_adapter.contracts.contract import Asked, Contract, ErrorAnswer
+from decision_adapter.contracts.model_name import model_name
 from decision_adapter.contracts.system_one_schema import (
     ChoiceAnswer,
     ChoiceQuestion,
@@ -62,17 +63,12 @@ def contract(model: Callable[[], Mapping[str, Any]]) -> Contract:
 
     ``model`` may raise RequestError, as long as none is loaded.
     """
-    return Contract("system-one", OWN_FIELDS, lambda body: ask(body, name_of(model())), refuse)
-
-
-def name_of(model: Mapping[str, Any]) -> str:
-    """What the model of this identity is called: its file's name."""
-    return str(model["gguf"]["file"]).removesuffix(".gguf")
+    return Contract("system-one", OWN_FIELDS, lambda body: ask(body, model_name(model())), refuse)
 
 
 def models(model: Mapping[str, Any]) -> dict[str, object]:
     """The answer of ``GET /v1/models``: the names by which the model of this identity can be asked."""
-    name = name_of(model)
+    name = model_name(model)
     texts = {name: "The decision model that this endpoint serves.", ALIAS: f"Another name of {name}."}
     entries = [ModelEntry(name=key, description=text, release_date="1970-01-01") for key, text in texts.items()]
     return ModelList(models=entries).model_dump()
@@ -172,7 +168,7 @@ def _answer(request: SystemOneRequest, scores: Scores) -> dict[str, object]:
     }
     usage = Usage(input_tokens=scores.usage.input_tokens, output_tokens=0)
     return SystemOneAnswer(
-        model=name_of(model), answers=answers, usage=usage, x_model=model, x_timing=scores.timing
+        model=model_name(model), answers=answers, usage=usage, x_model=model, x_timing=scores.timing
     ).model_dump()
 
 
