@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
-from decision_constructs import inference_ami
+from decision_constructs import base_image, inference_ami
 from decision_constructs.artifact_settings import Images, Model
 from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
@@ -236,6 +236,10 @@ class Settings(Section):
             if endpoint.accelerator not in images.bases:
                 name = endpoint.accelerator.value
                 yield ("images", name), f"missing; {contract} runs on {name}: {expected(Images, name)}"
+            elif isinstance(endpoint, DecisionEndpoint):
+                built = {Accelerator.CPU} if "batch" in raw else set[Accelerator]()
+                built = built - {endpoint.accelerator} if endpoint.image_digest else built | {endpoint.accelerator}
+                yield from base_image.problems({accelerator: images.bases[accelerator] for accelerator in built})
             told = inference_ami.problem(endpoint.inference_ami, images.cuda_major)
             if endpoint.accelerator is Accelerator.CUDA and told:
                 yield (contract, "inference_ami"), told

@@ -17,12 +17,23 @@ Synthesize = Callable[[str], Path]
 ENVIRONMENTS = ("local", "dev", "prod", "guarded", "lodger", "packed")
 """The project's, and those beside this file, which use every setting of security."""
 
+GRAVITON_BASE = f"""
+[bases."sha256:{"0" * 64}"]
+image = "llama-cpp:server-sagemaker-arm64-v1"
+accelerator = "arm64"
+llama_cpp_python = "0.3.35"
+"""
+
 
 @pytest.fixture(scope="session")
 def app(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The application with the environments of the project and of the tests."""
+    """The application with the environments of the project and of the tests, and a base image for Graviton."""
     folder = tmp_path_factory.mktemp("app")
     shutil.copy(repository_root / "app.py", folder)
+    for part in ("adapter", "constructs", "model_build", "stacks"):
+        shutil.copytree(repository_root / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    with (folder / "adapter" / "bases.toml").open("a") as bases:
+        bases.write(GRAVITON_BASE)
     for environments in (repository_root / "environments", Path(__file__).parent / "environments"):
         shutil.copytree(environments, folder / "environments", dirs_exist_ok=True)
     return folder
@@ -44,7 +55,7 @@ def synthesize(app: Path, repository_root: Path, tmp_path_factory: pytest.TempPa
                 "HOME": str(out),
                 # unpacked once, not for each synthesis
                 "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(Path.home() / ".cache" / "aws" / "jsii" / "package-cache"),
-                "PYTHONPATH": os.pathsep.join(map(str, (repository_root, repository_root / "constructs"))),
+                "PYTHONPATH": os.pathsep.join(map(str, (app, app / "constructs"))),
                 "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
                 "CDK_OUTDIR": str(out),
                 "CDK_CONTEXT_JSON": json.dumps({**context, "env": environment}),

@@ -136,7 +136,8 @@ def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Pa
     model = next(files for files in sources if "model_build/buildspec.yml" in files)
     image = next(files for files in sources if "adapter/buildspec.yml" in files)
     assert {"model_build/__main__.py", "model_build/requirements.txt"} <= model
-    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.txt", "adapter/image_build.py"} <= image
+    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.lock", "adapter/image_build.py"} <= image
+    assert {"adapter/bases.toml", "adapter/build-requirements.lock", "adapter/proof/prove.py"} <= image
     assert all(file.startswith("model_build/") for file in model)
     assert all(file.startswith("adapter/") and not file.endswith((".pyc", ".md")) for file in image)
 
