@@ -1,6 +1,6 @@
 """Runs an image that buildah has built, as a container would run: its own root, process 1, a user without rights.
 
-    python -m local_cloud.built_container STORAGE IMAGE MODEL [--variable NAME]... -- COMMAND...
+    python -m local_cloud.built_container [--variable NAME]... STORAGE IMAGE MODEL -- COMMAND...
 
 MODEL is mounted read-only where SageMaker extracts the archive. Paths below it are
 translated in the command. That gets the image's variables and the named

@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,15 +35,15 @@ class BuiltImage:
 
     def program(self, common: Mapping[str, str], environment: Mapping[str, str], model: Path) -> Program:
         """How to run it with the deployed environment, the extracted model where SageMaker would put it."""
-        command = built_container_command(self.buildah, self.image_id, model)
-        named = [option for name in environment for option in ("--variable", name)]
-        return Program((*command, *named, "--", "serve"), REPOSITORY_ROOT, {**common, **environment})
+        command = built_container_command(self.buildah, self.image_id, model, variables=environment)
+        return Program((*command, "serve"), REPOSITORY_ROOT, {**common, **environment})
 
 
-def built_container_command(buildah: Buildah, image: str, model: Path) -> tuple[str, ...]:
-    """The command line that runs an image, without the options and the command."""
+def built_container_command(buildah: Buildah, image: str, model: Path, variables: Iterable[str] = ()) -> list[str]:
+    """The command line that runs an image with the named variables, up to what is run in it."""
+    options = [f"--variable={name}" for name in variables]
     module = "local_cloud.built_container"
-    return (sys.executable, "-P", "-m", module, str(buildah.storage), image, str(model))
+    return [sys.executable, "-m", module, *options, str(buildah.storage), image, str(model), "--"]
 
 
 class BuiltImages:
@@ -115,14 +115,14 @@ class BuiltImages:
 
     def chat_variables(self, image: str, model: Path) -> dict[str, str]:
         """What lets the chat server find the llama-server of the base, as a command that runs it in a container."""
-        folder = self._root / "chat"
-        folder.mkdir(parents=True, exist_ok=True)
         command = built_container_command(self._buildah, self._stand_in.image(image), model)
-        script = folder / f"{hashlib.sha256(str(model).encode()).hexdigest()[:16]}" / "llama-server"
-        script.parent.mkdir(exist_ok=True)
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} -- llama-server "$@"\n')
+        folder = self._root / "chat" / hashlib.sha256(str(model).encode()).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        script = folder / "llama-server"
+        started = f"cd {shlex.quote(str(REPOSITORY_ROOT))} && exec {shlex.join(command)}"
+        script.write_text(f'#!/bin/sh\n{started} llama-server "$@"\n')
         script.chmod(0o755)
-        return {"PATH": os.pathsep.join((str(script.parent), os.environ.get("PATH", os.defpath)))}
+        return {"PATH": os.pathsep.join((str(folder), os.environ.get("PATH", os.defpath)))}
 
     def _tag(self, name: str) -> Path:
         return self._root / "built-tags" / urllib.parse.quote(name, safe="")

@@ -3,6 +3,7 @@
 decode.py FOLDER GGUF → one JSON object; exit code 3 and one sentence when the libraries do not fit the binding
 """
 
+import ctypes
 import json
 import sys
 import tomllib
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from decision_adapter.errors import LibraryError, ModelError
-from decision_adapter.llama import compatibility, library
+from decision_adapter.llama import compatibility
+from decision_adapter.llama import library as llama_library
 from proof import tiny_gguf as tiny
 
 BASES = Path(__file__).parents[1] / "bases.toml"
@@ -28,7 +30,7 @@ def decode(folder: Path, gguf: Path) -> dict[str, Any]:
         LibraryError: the libraries are not of the binding's version, or cannot be loaded.
         ModelError: they cannot load the model.
     """
-    loaded = library.load(folder, allow_amx=True)  # what is in the folder is what is to be tried
+    loaded = llama_library.load(folder, allow_amx=True)  # what is in the folder is what is to be tried
     import llama_cpp  # noqa: PLC0415  # only now is it decided which libraries it loads
 
     from decision_adapter.llama.context import Context  # noqa: PLC0415
@@ -46,28 +48,30 @@ def decode(folder: Path, gguf: Path) -> dict[str, Any]:
     return {"build": loaded.build, "binding": loaded.binding_version, "logits": logits}
 
 
-def fitting(bases: Path) -> str:
-    """What to do about libraries that do not fit the binding, from the sizes of their structs."""
-    import llama_cpp  # noqa: PLC0415
+def fitting(folder: Path, bases: Path) -> str:
+    """Which release of the binding the libraries in ``folder`` are of, by the sizes of their structs: a sentence.
 
-    libraries = llama_cpp.llama_cpp._lib
-    sizes = [
-        compatibility.written_bytes(function)
-        for function in (libraries.llama_model_default_params, libraries.llama_context_default_params)
-    ]
+    Asks the libraries alone: the installed binding may not even be importable with them.
+    """
+    try:
+        for name in ("libggml-base.so", "libggml.so", "libllama.so"):
+            library = ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return "The libraries cannot be loaded at all"
+    functions = (library.llama_model_default_params, library.llama_context_default_params)
+    sizes = [compatibility.written_bytes(function) for function in functions]
     known = tomllib.loads(bases.read_text(encoding="utf-8"))["bindings"]
     versions = [version for version, binding in known.items() if binding["struct_bytes"] == sizes]
+    if versions:
+        return f"The libraries fit llama-cpp-python {' or '.join(versions)}: name that for the base in {bases.name}"
     if None in sizes:
-        return f"What they fit cannot be told on this machine; try the others in {bases.name}"
-    if not versions:
-        return f"No llama-cpp-python in {bases.name} has structs of {sizes} bytes; add the release that has"
-    return f"The libraries fit llama-cpp-python {' or '.join(versions)}: name that for the base in {bases.name}"
+        return f"Which one they fit cannot be told on this machine; try the others in {bases.name}"
+    return f"No llama-cpp-python in {bases.name} has structs of {sizes} bytes; add the release that has"
 
 
 if __name__ == "__main__":
     try:
         print(json.dumps(decode(Path(sys.argv[1]), Path(sys.argv[2]))))
     except LibraryError as error:
-        hint = f". {fitting(BASES)}" if "was not made for" in str(error) else ""
-        print(f"{error}{hint}", file=sys.stderr)
+        print(f"{error}. {fitting(Path(sys.argv[1]), BASES)}", file=sys.stderr)
         sys.exit(DOES_NOT_FIT)

@@ -98,6 +98,21 @@ def test_libraries_of_another_release_are_refused_with_the_release_that_fits(lib
         prove.verdict("libggml-cpu-haswell.so", done, np.zeros(1))
 
 
+def test_libraries_that_the_binding_cannot_even_be_imported_with_are_named_too(libraries: Path, decode: Decode) -> None:
+    # given a libllama.so that lacks most functions, but has the parameters of another release
+    context = "struct c { char bytes[160]; }; struct c llama_context_default_params(void) { struct c d; "
+    context += "for (int i = 0; i < 160; i++) d.bytes[i] = i; return d; }"
+    (libraries / "libllama.so").unlink()
+    compile_library(libraries / "libllama.so", OTHER_LLAMA + context)
+    # when
+    done = decode(libraries)
+    # then
+    assert done.returncode == 3
+    sentence = done.stderr.splitlines()[-1]
+    assert "undefined symbol: " in sentence
+    assert sentence.endswith("The libraries fit llama-cpp-python 0.3.36: name that for the base in bases.toml")
+
+
 def finished(code: int, logits: list[float] | None = None) -> subprocess.CompletedProcess[str]:
     said = json.dumps({"logits": logits, "build": "llama.cpp b1", "binding": "0.0.1"})
     return subprocess.CompletedProcess([], code, said, "the first line\nthe reason\n")

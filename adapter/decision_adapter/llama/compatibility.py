@@ -50,8 +50,8 @@ def check(binding: Any, libraries: Any, place: str) -> None:
         version = binding.llama_version().decode() if hasattr(binding, "llama_version") else "unknown"
         raise LibraryError(
             f"llama-cpp-python {binding.__version__} was not made for the llama.cpp {version} in {place}: "
-            f"{'; '.join(problems[:3])}. Install the llama-cpp-python release whose llama.cpp is that one (the image's "
-            "LLAMA_CPP_PYTHON_VERSION), or unset SEMIF_LLAMA_CPP_LIB_DIR to use the libraries it brings"
+            f"{'; '.join(problems[:3])}. Install the llama-cpp-python release whose llama.cpp is that one (an image's "
+            "is in adapter/bases.toml), or unset SEMIF_LLAMA_CPP_LIB_DIR to use the libraries it brings"
         )
 
 
