@@ -12,6 +12,7 @@ FAMILIES = {
     "adapter/decision_adapter": {"decision_adapter"},
     "model_build": {"model_build"},
     "client/decision_client": {"decision_client"},
+    "client/decide": {"decide", "decision_client"},
     "local_cloud": {"local_cloud"},
     "benchmarks": {"benchmarks", "decision_adapter"},
     "preflight": {"preflight", "decision_constructs"},
