@@ -127,16 +127,18 @@ const removeQuestion = (place) => {
 
 /** An option of one pasted line: `id: description`, or a line that is both. */
 const optionOfLine = (line) => {
-  const [, id, description] = /^(\S{1,40}?)\s*[:\t]\s*(.+)$/.exec(line) ?? [null, line, line];
+  const [, id, description] = /^(\S{1,40}?)(?:\s*:\s|\t)\s*(.+)$/.exec(line) ?? [null, line, line];
   return { id, description };
 };
 
+/** Several lines pasted into an id, or into an option that is empty, become options. */
 const pasteOptions = (event, row) => {
+  const isEmpty = !field(row, "option-id").value && !field(row, "description").value;
+  if (event.target.name !== "option-id" && !isEmpty) return;
   const lines = event.clipboardData.getData("text/plain").split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
   if (lines.length < 2) return;
   event.preventDefault();
   const rows = lines.map((line) => optionOf(optionOfLine(line)));
-  const isEmpty = !field(row, "option-id").value && !field(row, "description").value;
   if (isEmpty) row.replaceWith(...rows);
   else row.after(...rows);
   numberOptions(rows[0].closest(".question"));
