@@ -6,6 +6,7 @@ for pages of others (by their Origin).
 """
 
 import json
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from decide import local, playground_page
@@ -55,6 +56,11 @@ class Playground(ThreadingHTTPServer):
             return status_of(error), _told(str(error), retryable=error.retryable), wait
         except DecisionClientError as error:
             return 502, _told(str(error)), {}
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a browser that went away; anything else is a defect and is shown."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # what it was given
 
 
 class _Handler(BaseHTTPRequestHandler):

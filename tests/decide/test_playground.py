@@ -4,6 +4,7 @@ import http.client
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -138,6 +139,36 @@ def test_the_clients_errors_are_told_as_the_container_tells_them(
     assert (answered, json.loads(body)) == (status, {"error": str(error), "retryable": retryable})
     assert headers.get("Retry-After") == told.get("Retry-After") == wait
     assert (sent, sentence) == (status, str(error))
+
+
+def test_nothing_is_said_of_a_browser_that_went_away(capfd: pytest.CaptureFixture[str]) -> None:
+    asked, let_go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Told):
+        def send(self, body: bytes) -> bytes:
+            asked.set()
+            assert let_go.wait(PATIENCE_SECONDS)
+            return b"x" * 10_000_000
+
+    class Watched(Playground):
+        def shutdown_request(self, request: Any) -> None:
+            super().shutdown_request(request)
+            ended.set()
+
+    with Watched(0, TARGET, Slow()) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # given a request that is under way
+        with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
+            head = f"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+            connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+            assert asked.wait(PATIENCE_SECONDS)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # when its answer comes after it was cancelled
+        let_go.set()
+        assert ended.wait(PATIENCE_SECONDS)
+        server.shutdown()
+    # then
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

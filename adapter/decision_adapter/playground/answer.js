@@ -23,7 +23,9 @@ export const likeliest = ({ probabilities }) => probabilities.indexOf(Math.max(.
 
 /** What came out, in a few words: account, 76.7 %. */
 export const summary = (results) =>
-  results.map((result) => `${result.option_ids[likeliest(result)]}, ${percent(Math.max(...result.probabilities))}`).join("; ");
+  results
+    .map((result) => `${result.option_ids[likeliest(result)]}, ${percent(Math.max(...result.probabilities))}`)
+    .join("; ");
 
 /** Show `results` of what `form` asked. */
 export const show = (form, results) => {
@@ -95,12 +97,20 @@ const measures = (asked, result) => {
   const expected = result.probabilities.reduce((sum, share, level) => sum + level * share, 0);
   return [
     asked?.type === "score" && [
-      "Expected level", `${expected.toFixed(2)} of 0–${sorted.length - 1}`, "Σ i · p(i), the first option being level 0",
+      "Expected level",
+      `${expected.toFixed(2)} of 0–${sorted.length - 1}`,
+      "Σ i · p(i), the first option being level 0",
     ],
     ["Margin", percent(sorted[0] - sorted[1]), "From the likeliest option to the next"],
-    ["Option mass", percent(result.allowed_token_mass), "How much of what the model would have said next fell on the options at all"],
+    [
+      "Option mass",
+      percent(result.allowed_token_mass),
+      "How much of what the model would have said next fell on the options at all",
+    ],
     result.orders && [
-      "Disagreement", percent(result.orders.disagreement), `How far ${result.orders.count} orders of the options lie apart`,
+      "Disagreement",
+      percent(result.orders.disagreement),
+      `How far ${result.orders.count} orders of the options lie apart`,
     ],
     result.input_tokens !== undefined && ["Tokens", String(result.input_tokens), "Of the prompt"],
     result.total_seconds !== undefined && ["Scored in", duration(result.total_seconds), "At the endpoint"],
@@ -117,5 +127,6 @@ const measureOf = ([name, value, meaning]) => {
 const hintOf = (asked, result) => {
   if (!(result.allowed_token_mass < LOW_MASS)) return "";
   const next = asked?.preamble ? "" : " Looking through what it says before a label (More) may help.";
-  return `Only ${percent(result.allowed_token_mass)} of the model’s next token fell on the options: it would rather have said something else.${next}`;
+  const share = percent(result.allowed_token_mass);
+  return `Only ${share} of the model’s next token fell on the options: it would rather say something else.${next}`;
 };

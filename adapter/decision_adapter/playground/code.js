@@ -20,7 +20,8 @@ const whole = () => sources()[chosen().id.replace("tab-", "")]?.() ?? "";
 export const refresh = () => {
   const all = whole();
   const more = all.length - SHOWN_CHARACTERS;
-  text.textContent = more > 0 ? `${all.slice(0, SHOWN_CHARACTERS)}\n… ${more} characters more; Copy takes them all` : all;
+  text.textContent =
+    more > 0 ? `${all.slice(0, SHOWN_CHARACTERS)}\n… ${more} characters more; Copy takes them all` : all;
 };
 
 const choose = (tab) => {
@@ -52,7 +53,9 @@ for (const tab of tabs) tab.addEventListener("click", () => choose(tab));
 
 document.querySelector('#code [role="tablist"]').addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  const goal = { Home: 0, End: tabs.length - 1 }[event.key] ?? (step && (tabs.indexOf(chosen()) + step + tabs.length) % tabs.length);
+  const goal =
+    { Home: 0, End: tabs.length - 1 }[event.key] ??
+    (step && (tabs.indexOf(chosen()) + step + tabs.length) % tabs.length);
   if (goal === undefined) return;
   event.preventDefault();
   choose(tabs[goal]);
@@ -60,7 +63,10 @@ document.querySelector('#code [role="tablist"]').addEventListener("keydown", (ev
 });
 
 copy.addEventListener("click", async () => {
-  const says = await put(whole()).then(() => "Copied", () => "Not copied");
+  const says = await put(whole()).then(
+    () => "Copied",
+    () => "Not copied",
+  );
   copy.textContent = says;
   setTimeout(() => (copy.textContent = "Copy"), 1500);
 });

@@ -56,7 +56,8 @@ const ask = async (body, key, signal) => {
   const told = parsed(text);
   if (response.ok && (told?.result || Array.isArray(told?.results))) return told;
   if (response.ok) throw new Trouble(`What answers is no decision endpoint: ${cut(text)}`, response.status);
-  const sentence = typeof told?.error === "string" ? told.error : cut(text) || `status ${response.status}, and nothing else`;
+  const sentence =
+    typeof told?.error === "string" ? told.error : cut(text) || `status ${response.status}, and nothing else`;
   const retryable = told?.retryable ?? response.status === 503;
   throw new Trouble(sentence, response.status, retryable, Number(response.headers.get("Retry-After")) || 0);
 };

@@ -2,8 +2,16 @@
 
 const option = (id, description) => ({ id, description });
 const question = (id, text, options, more = {}) => ({
-  id, question: text, type: "choice", order: false, preamble: false, options, ...more,
+  id,
+  question: text,
+  type: "choice",
+  order: false,
+  preamble: false,
+  options,
+  ...more,
 });
+
+const YES_OR_NO = [option("no", "No."), option("yes", "Yes.")];
 
 export const EXAMPLES = [
   {
@@ -39,7 +47,7 @@ export const EXAMPLES = [
           option("wait", "Wait and watch."),
           option("scale", "Add database capacity."),
         ]),
-        question("page", "Should a second engineer be paged?", [option("no", "No."), option("yes", "Yes.")], { type: "noul" }),
+        question("page", "Should a second engineer be paged?", YES_OR_NO, { type: "noul" }),
         question(
           "severity",
           "How severe is it?",
@@ -55,7 +63,7 @@ export const EXAMPLES = [
       state: "Hi, I ordered the blue one and got the red one. Can I swap it? No hurry, I am away until Monday.",
       json: false,
       questions: [
-        question("today", "Does the customer need an answer today?", [option("no", "No."), option("yes", "Yes.")], { type: "noul" }),
+        question("today", "Does the customer need an answer today?", YES_OR_NO, { type: "noul" }),
       ],
     },
   },

@@ -135,7 +135,11 @@ const optionOfLine = (line) => {
 const pasteOptions = (event, row) => {
   const isEmpty = !field(row, "option-id").value && !field(row, "description").value;
   if (event.target.name !== "option-id" && !isEmpty) return;
-  const lines = event.clipboardData.getData("text/plain").split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+  const lines = event.clipboardData
+    .getData("text/plain")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
   if (lines.length < 2) return;
   event.preventDefault();
   const rows = lines.map((line) => optionOf(optionOfLine(line)));
@@ -146,13 +150,16 @@ const pasteOptions = (event, row) => {
   field(rows.at(-1), "description").focus();
 };
 
+const USUAL = { noul: { no: "No.", yes: "Yes." }, score: { 0: "", 1: "", 2: "" } };
+
 /** A type that has options of its own brings them where nothing was written yet. */
 const fillOptions = (place, type) => {
   const rows = optionsShown(place);
   const isEmpty = rows.every((row) => !field(row, "option-id").value && !field(row, "description").value);
-  const usual = { noul: [["no", "No."], ["yes", "Yes."]], score: [["0", ""], ["1", ""], ["2", ""]] }[type];
+  const usual = USUAL[type];
   if (!isEmpty || !usual) return;
-  place.querySelector(".options").replaceChildren(...usual.map(([id, description]) => optionOf({ id, description })));
+  const brought = Object.entries(usual).map(([id, description]) => optionOf({ id, description }));
+  place.querySelector(".options").replaceChildren(...brought);
   numberOptions(place);
 };
 

@@ -15,14 +15,13 @@ const SLOW_SECONDS = 5;
 
 let about = { needs_key: false, name: null, client: null };
 let answered = ""; // the text of the last answer
+let model = null; // what gave it
 let running = null; // the AbortController of what is under way
 
 const say = (text) => (at("status").textContent = text);
 
-const describeEndpoint = (model) => {
-  const file = model?.gguf?.file;
-  at("endpoint").textContent = [about.name, file].filter(Boolean).join(" · ");
-};
+const describeEndpoint = () =>
+  (at("endpoint").textContent = [about.name, model?.gguf?.file].filter(Boolean).join(" · "));
 
 const needKey = () => {
   about = { ...about, needs_key: true };
@@ -51,7 +50,8 @@ const showAnswer = (asked, told, seconds) => {
   answered = JSON.stringify(told, null, 2);
   answer.show(asked, results);
   code.refresh();
-  describeEndpoint(results[0].model);
+  model = results[0].model;
+  describeEndpoint();
   if (JSON.stringify(form.read()) !== JSON.stringify(asked)) answer.outdate();
   say(`Answered in ${answer.duration(seconds)}: ${answer.summary(results)}.`);
   if (at("outcome").getBoundingClientRect().top > 0.8 * innerHeight) at("outcome").scrollIntoView();
@@ -84,7 +84,8 @@ const score = async () => {
   }
 };
 
-const waiting = (trouble, seconds) => say(`${trouble.message}. Asking again in ${Math.ceil(seconds)} s.`.replace("..", "."));
+const waiting = (trouble, seconds) =>
+  say(`${trouble.message.replace(/\.$/, "")}. Asking again in ${Math.ceil(seconds)} s.`);
 
 const begin = (passed) => {
   running = new AbortController();
@@ -176,7 +177,11 @@ at("examples").addEventListener("change", ({ target }) => {
 
 history.whenOpened((entry) => {
   load(entry.form);
-  showAnswer(entry.form, entry.results.length > 1 ? { results: entry.results } : { result: entry.results[0] }, entry.seconds);
+  showAnswer(
+    entry.form,
+    entry.results.length > 1 ? { results: entry.results } : { result: entry.results[0] },
+    entry.seconds,
+  );
 });
 
 // --- the beginning ------------------------------------------------------------------------------------------------
@@ -186,7 +191,7 @@ const start = async () => {
   history.show();
   about = await endpoint.about();
   if (about.needs_key) needKey();
-  describeEndpoint(null);
+  describeEndpoint();
   code.refresh();
 };
 start();

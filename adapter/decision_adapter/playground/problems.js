@@ -1,6 +1,7 @@
 // Which field an endpoint's sentence is about.
 
-const PLACE = /^decisions?(?:\[(\d+)\])?\.(state|question|id|type|readout|options)(?:\[(\d+)\])?(?:\.(id|description))?[^:]*: /;
+const PLACE =
+  /^decisions?(?:\[(\d+)\])?\.(state|question|id|type|readout|options)(?:\[(\d+)\])?(?:\.(id|description))?[^:]*: /;
 
 /**
  * The places that `sentence` names: `decision.options[1].id: 'a' is already the id …; decision.question: …`.

@@ -21,7 +21,9 @@ const readout = ({ order, preamble }) => ({
 });
 
 const decision = (form, asked, indent) => {
-  const options = asked.options.map(({ id, description }) => `{"id": ${text(id)}, "description": ${text(description)}}`);
+  const options = asked.options.map(
+    ({ id, description }) => `{"id": ${text(id)}, "description": ${text(description)}}`,
+  );
   const fields = [
     ["id", text(asked.id)],
     ["state", form.json ? form.state.trim().replaceAll("\n", `\n  ${indent}`) : text(form.state)],
@@ -36,13 +38,15 @@ const decision = (form, asked, indent) => {
 /** The body of the request: `decision` for one question, `decisions` for several. */
 export const body = (form) => {
   if (form.questions.length === 1) return object([["decision", decision(form, form.questions[0], "  ")]], "");
-  return object([["decisions", list(form.questions.map((asked) => decision(form, asked, "    ")), "  ")]], "");
+  const several = form.questions.map((asked) => decision(form, asked, "    "));
+  return object([["decisions", list(several, "  ")]], "");
 };
 
 /** A shell command. The body is a here-document: nothing in it has to be quoted, and it may be of any length. */
 export const curl = (form, url, needsKey) => {
   const key = needsKey ? ' -H "Authorization: Bearer $SEMIF_API_KEY"' : "";
-  return `curl -sS ${quoted(url)} -H 'Content-Type: application/json'${key} --data-binary @- <<'JSON'\n${body(form)}\nJSON\n`;
+  const command = `curl -sS ${quoted(url)} -H 'Content-Type: application/json'${key} --data-binary @-`;
+  return `${command} <<'JSON'\n${body(form)}\nJSON\n`;
 };
 
 const quoted = (word) => (/^[\w:/.@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
@@ -50,12 +54,16 @@ const quoted = (word) => (/^[\w:/.@%+=,-]+$/.test(word) ? word : `'${word.replac
 // What JSON.stringify writes is also a Python string.
 const lines = (value, indent) => {
   const parts = value.split(/(?<=\n)/);
-  return parts.length < 2 ? text(value) : `(\n${parts.map((part) => `${indent}    ${text(part)}\n`).join("")}${indent})`;
+  return parts.length < 2
+    ? text(value)
+    : `(\n${parts.map((part) => `${indent}    ${text(part)}\n`).join("")}${indent})`;
 };
 
 const pythonDecision = (asked, indent) => {
   const inner = `${indent}    `;
-  const options = asked.options.map(({ id, description }) => `${inner}    Option(${text(id)}, ${text(description)}),\n`);
+  const options = asked.options.map(
+    ({ id, description }) => `${inner}    Option(${text(id)}, ${text(description)}),\n`,
+  );
   const arguments_ = [`id=${text(asked.id)}`, "state=state", `question=${lines(asked.question, inner)}`];
   arguments_.push(options.length ? `options=[\n${options.join("")}${inner}]` : "options=[]");
   if (asked.type !== "choice") arguments_.push(`type=${text(asked.type)}`);
