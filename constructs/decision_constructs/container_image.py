@@ -22,6 +22,8 @@ _PUSH = [
     "ecr:UploadLayerPart",
 ]
 
+_PLAYGROUND = [f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")]
+
 
 class ContainerImage(Construct):
     """Builds the child image, unless its tag exists: the content hash of the Dockerfile, the adapter and the pins.
@@ -47,7 +49,7 @@ class ContainerImage(Construct):
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
-            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
+            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py", *_PLAYGROUND],
             inputs={
                 "IMAGE_BASE": images.bases[accelerator],
                 "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -50,6 +51,12 @@ def test_a_decision_comes_back_with_probabilities_and_what_produced_them(
     assert math.isclose(sum(result["probabilities"]), 1.0, abs_tol=1e-9)
     assert 0 < result["allowed_token_mass"] <= 1
     assert SHA256 in json.dumps(result["model"])
+
+
+def test_the_container_has_a_page_to_try_decisions_on(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    with urllib.request.urlopen(demo.playground(cloud, endpoints)) as answer:
+        page = answer.read().decode()
+    assert "<title>Decision playground</title>" in page
 
 
 def test_decisions_over_one_state_score_the_same_bits_as_alone(cloud: Cloud, endpoints: dict[str, str]) -> None:
