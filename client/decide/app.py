@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import chat, invoke, models, playground, status
+from decide.commands import batch, chat, invoke, models, playground, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ add(invoke.invoke, invoke.EXAMPLES)
 add(chat.chat, chat.EXAMPLES)
 add(models.models, models.EXAMPLES)
 add(status.status, status.EXAMPLES)
+add(batch.batch, batch.EXAMPLES)
 add(playground.playground, playground.EXAMPLES)
 
 
