@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import invoke
+from decide.commands import calibrate, evaluate, invoke
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -31,6 +31,8 @@ def decide() -> None:
 
 
 add(invoke.invoke, invoke.EXAMPLES)
+add(evaluate.evaluate, evaluate.EXAMPLES)
+add(calibrate.calibrate, calibrate.EXAMPLES)
 
 
 def run() -> None:
