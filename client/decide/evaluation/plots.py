@@ -79,7 +79,9 @@ def risk_coverage(runs: Sequence[tuple[str, Sequence[CurvePoint]]]) -> str:
             axes.fill_between(x, 1 - high, 1 - low, color=colour, alpha=0.13, linewidth=0)
             axes.plot(x, [1 - point.correct.value for point in curve], color=colour, linewidth=1.8, label=name)
         _shares(axes, x=True)
-        axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="acted on, the surest first", ylabel="wrong among them")
+        # the surest few rows say little, and would leave no room for what the others say
+        top = max(1 - curve[-1].correct.interval[0] for _, curve in runs)
+        axes.set(xlim=(0, 1), ylim=(0, min(1.02, 1.5 * top)), xlabel="acted on, the surest first", ylabel="wrong among them")
         _legend(axes, runs, "upper right")
 
     return _svg("risk-coverage", draw)
