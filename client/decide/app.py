@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import calibrate, evaluate, invoke
+from decide.commands import calibrate, chat, evaluate, invoke, models, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -31,6 +31,9 @@ def decide() -> None:
 
 
 add(invoke.invoke, invoke.EXAMPLES)
+add(chat.chat, chat.EXAMPLES)
+add(models.models, models.EXAMPLES)
+add(status.status, status.EXAMPLES)
 add(evaluate.evaluate, evaluate.EXAMPLES)
 add(calibrate.calibrate, calibrate.EXAMPLES)
 

@@ -37,6 +37,12 @@ def visible(text: str) -> str:
     )
 
 
+def write(text: str) -> None:
+    """Write ``text`` of somebody else's on stdout at once, as it is but for control characters."""
+    sys.stdout.write(visible(text))
+    sys.stdout.flush()
+
+
 def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print ``value`` on stdout as JSON; with ``indent`` None on a single line."""
     print(as_json(value, sys.stdout, indent), flush=True)

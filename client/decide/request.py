@@ -1,4 +1,4 @@
-"""The body that a command sends: a file's, of any contract, or a decision put together from options."""
+"""The request that a command sends: a file's, of any contract, or a decision put together from options."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,20 +11,21 @@ from decision_client import Decision, Option, Readout
 from decision_client.decision import as_json
 
 
-def body_of_file(path: Path) -> bytes:
-    """The body in a file or, for ``-``, in stdin; what it may hold is the endpoint's to say.
+def request_of_file(path: Path) -> dict[str, object]:
+    """The request in a file or, for ``-``, in stdin; what it may hold is the endpoint's to say.
 
     Raises:
-        InputError: it cannot be read, or is not a JSON object.
+        InputError: it cannot be read, or is not a JSON object that can be sent.
     """
     value = read_json(path)
     if not isinstance(value, dict):
         kind = {list: "an array", str: "a string", type(None): "null"}.get(type(value), "a number or boolean")
-        raise InputError(f"{path}: is {kind}; a request is an object, as in {{'decision': {{…}}}}")
+        raise InputError(f'{path}: is {kind}; a request is an object, as in {{"decision": {{…}}}}')
     try:
-        return as_json(value).encode()
-    except ValueError as error:
+        as_json(value).encode()
+    except ValueError as error:  # NaN, or half a surrogate pair
         raise InputError(f"{path}: cannot be sent: {error}") from error
+    return value
 
 
 def decision_of_options(

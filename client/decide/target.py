@@ -10,7 +10,7 @@ import boto3
 
 from decide import local
 from decide.errors import UsageError
-from decision_client import ClientSettings, DecisionClient
+from decision_client import ClientSettings, DecisionClient, NotFoundError
 from decision_client.aws_errors import told_as_ours
 from decision_client.http_transport import HttpTransport
 from decision_client.sagemaker_transport import SageMakerTransport, endpoint_name
@@ -72,7 +72,11 @@ class Target:
             return self.endpoint
         if self.environment is None:
             raise UsageError("this needs an endpoint of SageMaker's: say --env or --endpoint, not --url")
-        return endpoint_name(self.environment, session, settings, contract)
+        try:
+            return endpoint_name(self.environment, session, settings, contract)
+        except NotFoundError as error:
+            sentence = f"environment {self.environment} has no {contract} endpoint in {session.region_name}: {error}"
+            raise NotFoundError(sentence, status=error.status) from error
 
     def session(self) -> boto3.Session:
         """The account and region that are asked; those of the local cloud for its environment `local`, unless this

@@ -62,8 +62,8 @@ CREDENTIALS = (
 
 
 @contextmanager
-def told_as_ours() -> Iterator[None]:
-    """Turn boto3's errors into this package's.
+def told_as_ours(needs: str = _MAY) -> Iterator[None]:
+    """Turn boto3's errors into this package's; one of access says what the caller ``needs``.
 
     Raises:
         EndpointError: AWS or the container refused, or could not be reached.
@@ -72,23 +72,25 @@ def told_as_ours() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise of_service(error) from error
+        raise of_service(error, needs) from error
     except BotoCoreError as error:
         raise of_botocore(error) from error
 
 
-def of_service(error: ClientError) -> EndpointError:
+def of_service(error: ClientError, needs: str = _MAY) -> EndpointError:
     """The error for an answer of AWS's; one of the container's is told as the container told it."""
     response: dict[str, Any] = {**error.response}
     code = str(response["Error"].get("Code"))
     if code == "ModelError":
         status, message = response.get("OriginalStatusCode", 500), response.get("OriginalMessage", str(error))
         return errors.of_answer(status, message)
-    status = response["ResponseMetadata"]["HTTPStatusCode"]
+    # an error in the middle of a stream has none
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
     sentence = f"{error.operation_name}: {response['Error'].get('Message') or code}"
     if status == 413:
         return TooLargeError(sentence, status=status)
     kind, next_step = CODES.get(code, (errors.kind_of(status), ""))
+    next_step = needs if next_step is _MAY else next_step
     return kind(f"{sentence} ({code}){next_step and '; ' + next_step}", status=status)
 
 

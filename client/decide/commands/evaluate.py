@@ -37,7 +37,7 @@ def evaluate(
     order_flips: Annotated[bool, typer.Option("--order-flips", help="Ask again with the options reversed.")] = False,
     min_probability: Annotated[float, _ShareOption] = 0.0,
     min_margin: Annotated[float, _ShareOption] = 0.0,
-    min_option_mass: Annotated[float, _ShareOption] = 0.0,
+    min_mass: Annotated[float, _ShareOption] = 0.0,
     fail_under: Annotated[
         float | None, typer.Option(min=0, max=1, metavar="ACCURACY", help="Exit status 1 below it, for a pipeline.")
     ] = None,
@@ -50,7 +50,7 @@ def evaluate(
     """
     with needed():
         from decide.evaluation import evaluating, session, terminal  # noqa: PLC0415  # what is heavy comes when needed
-    policy = Policy("nobody", min_probability, min_margin, min_option_mass)
+    policy = Policy("nobody", min_probability, min_margin, min_mass)
     asking = session.Asking(order_flips, wait)
     shown, comparison = evaluating.evaluate(file, target, against=against, save=save, policy=policy, asking=asking)
     if report is not None:

@@ -81,7 +81,9 @@ def risk_coverage(runs: Sequence[tuple[str, Sequence[CurvePoint]]]) -> str:
         _shares(axes, x=True)
         # the surest few rows say little, and would leave no room for what the others say
         top = max(1 - curve[-1].correct.interval[0] for _, curve in runs)
-        axes.set(xlim=(0, 1), ylim=(0, min(1.02, 1.5 * top)), xlabel="acted on, the surest first", ylabel="wrong among them")
+        axes.set(
+            xlim=(0, 1), ylim=(0, min(1.02, 1.5 * top)), xlabel="acted on, the surest first", ylabel="wrong among them"
+        )
         _legend(axes, runs, "upper right")
 
     return _svg("risk-coverage", draw)
