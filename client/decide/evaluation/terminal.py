@@ -23,9 +23,8 @@ def print_evaluation(shown: Sequence[Shown], comparison: Comparison | None) -> N
     for one in shown:
         name = f"{one.name}: " if len(shown) > 1 else ""
         first = ", ".join(wording.duration(seconds) for seconds in one.evaluation.first_seconds)
-        results.print(
-            plain(f"{name}{one.run.header.endpoint}, {_model(one)}; first request apart: {first or '–'}", "dim")
-        )
+        basis = f"{name}{one.run.header.endpoint}, {_model(one)}; first request apart: {first or '–'}"
+        results.print(plain(basis, "dim"), soft_wrap=True)
         results.print(plain(f"{name}{_policy(one)}"), soft_wrap=True)
         results.print(plain(f"{name}{_targets(one)}"), soft_wrap=True)
     if comparison is not None:
