@@ -49,6 +49,33 @@ def test_a_wheel_of_the_client_has_the_page_that_the_container_serves(repository
     assert packed == {f"decide/playground_page/{file.name}": file.read_bytes() for file in files}
 
 
+def test_what_evaluation_needs_is_an_extra_of_its_own(repository_root: Path) -> None:
+    extras = pyproject(repository_root / "client")["project"]["optional-dependencies"]
+    assert {one.partition(">=")[0] for one in extras["evaluate"]} == {"jinja2", "matplotlib", "numpy", "scipy"}
+
+
+def test_the_command_line_starts_without_what_evaluation_needs_and_says_how_to_install_it(tmp_path: Path) -> None:
+    # given a Python that finds no numpy
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('no numpy', name='numpy')")
+    found = environment()
+    path = f"{tmp_path}:{found['PYTHONPATH']}"
+    # when
+    helped, ended = (
+        subprocess.run(
+            [sys.executable, "-m", "decide", *arguments],
+            env=found | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for arguments in (["--help"], ["evaluate", "labelled.jsonl"])
+    )
+    # then
+    assert helped.returncode == 0, helped.stderr
+    assert ended.returncode == 2
+    assert ended.stderr == "error: this command needs numpy: pip install './client[cli,evaluate]'\n"
+
+
 def test_without_the_extra_the_command_says_how_to_install_it(tmp_path: Path) -> None:
     # given a Python that finds neither typer nor rich
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
