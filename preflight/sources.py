@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
 
-from decision_constructs.artifact_settings import Model
+from decision_constructs.model_settings import Model
 from decision_constructs.settings import Settings
 from preflight.line import Line
 
@@ -39,7 +39,7 @@ def fetched_images(settings: Settings) -> set[str]:
     """What the chat endpoint runs, and what decision images are built on."""
     built = {one for one in settings.decision_containers.values() if not settings.pushed_image_digest(one)}
     chat = {settings.chat.accelerator} if settings.chat else set()
-    return {settings.images.bases[accelerator] for accelerator in built | chat}
+    return {str(settings.images.pulled(accelerator, settings.region)) for accelerator in built | chat}
 
 
 def image_line(image: str, registry_url: str = f"https://{PUBLIC_REGISTRY}") -> Line:
