@@ -1,8 +1,9 @@
 """Builds the decision container with docker, pushes it to ECR and prints what was pushed.
 
 Run by buildspec.yml. What to build is in the environment, so that a laptop and CodeBuild do the same:
-IMAGE_REPOSITORY_URI, IMAGE_TAG (hash of the inputs), IMAGE_BASE (repository@sha256:…), IMAGE_PLATFORM. Which release of
-the binding fits the base says bases.toml. A package index of one's own is named as pip is told it: PIP_INDEX_URL,
+IMAGE_REPOSITORY_URI, IMAGE_TAG (hash of the inputs), IMAGE_BASE (repository@sha256:…), IMAGE_PLATFORM, and
+IMAGE_BASE_DIGEST, the base's digest as published, by which bases.toml says what release of the binding fits: a copy of
+one platform has another digest. A package index of one's own is named as pip is told it: PIP_INDEX_URL,
 PIP_EXTRA_INDEX_URL, PIP_TRUSTED_HOST, PIP_CERT.
 """
 
@@ -47,6 +48,7 @@ PATTERNS = {
     "IMAGE_REPOSITORY_URI": (r"[^/\s]+/\S+", "<registry>/<name>"),
     "IMAGE_TAG": (r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", "a Docker tag of at most 128 characters"),
     "IMAGE_BASE": (r"\S+@sha256:[0-9a-f]{64}", "<repository>@sha256:<64 hex digits>; a tag can be moved"),
+    "IMAGE_BASE_DIGEST": (r"sha256:[0-9a-f]{64}", "sha256:<64 hex digits>, the base's as published"),
     "IMAGE_PLATFORM": (r"linux/(amd64|arm64)", "linux/amd64 or linux/arm64"),
 }
 """Each variable to the form it has to have, and how a message describes that form."""
@@ -65,18 +67,18 @@ class Binding:
     accelerator: str
 
     @classmethod
-    def of(cls, base: str, table: Path = BASES) -> "Binding":
-        """What ``table`` says about a base, by its digest.
+    def of(cls, digest: str, table: Path = BASES) -> "Binding":
+        """What ``table`` says about the base with a digest.
 
         Raises:
             ImageBuildError: nothing.
         """
         known = tomllib.loads(table.read_text(encoding="utf-8"))
-        entry = known["bases"].get(base.rpartition("@")[2])
+        entry = known["bases"].get(digest)
         if entry is None:
             raise ImageBuildError(
-                f"{table.name} does not know the base {base}: add its digest with the llama_cpp_python that was made "
-                "for its llama.cpp; the build proves that it was"
+                f"{table.name} does not know the base {digest}: add it with the llama_cpp_python that was made for "
+                "its llama.cpp; the build proves that it was"
             )
         version = entry["llama_cpp_python"]
         return cls(version, known["bindings"][version]["sdist_sha256"], entry["accelerator"])
@@ -89,6 +91,7 @@ class ImageBuild:
     repository_uri: str
     tag: str
     base: str
+    base_digest: str
     platform: str
     binding: Binding
 
@@ -107,7 +110,7 @@ class ImageBuild:
         ]
         if problems:
             raise ImageBuildError("; ".join(problems))
-        return cls(*values.values(), Binding.of(values["IMAGE_BASE"]))
+        return cls(*values.values(), Binding.of(values["IMAGE_BASE_DIGEST"]))
 
     @property
     def name(self) -> str:

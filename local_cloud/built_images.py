@@ -53,6 +53,7 @@ class BuiltImages:
         """Raise ImageError where buildah cannot be used."""
         cache = cache_directory()
         self._root = root
+        self._published = ImageStore(root)
         self._buildah = Buildah.open(cache / "buildah")
         self._stand_in = StandInBase(self._buildah, cache)
 
@@ -87,6 +88,14 @@ class BuiltImages:
             ImageError: nothing does.
         """
         return self._image(self._stand_in.image(name))
+
+    def add_published(self, name: str, digest: str) -> None:
+        """Remember the `registry/repository` that an image comes from that nobody fetches here."""
+        self._published.add_published(name, digest)
+
+    def find_published(self, digest: str) -> str | None:
+        """The `registry/repository` that a copied image comes from; None when it is not one."""
+        return self._published.find_published(digest)
 
     def tag(self, name: str, digest: str) -> None:
         """Let a name stand for a digest, until it is given to another."""

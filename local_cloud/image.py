@@ -70,6 +70,7 @@ def _run(cloud: Cloud, source: Path, base: str) -> Built:
         "IMAGE_REPOSITORY_URI": repository["repositoryUri"],
         "IMAGE_TAG": "built",
         "IMAGE_BASE": base,
+        "IMAGE_BASE_DIGEST": base.partition("@")[2],
         "IMAGE_PLATFORM": "linux/amd64",
     }
     log = _ShownLog(state.logs / "image.log", "/image", "build", deployment.client(cloud, "logs"))

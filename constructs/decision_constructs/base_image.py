@@ -5,22 +5,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from decision_constructs.instance_type import Accelerator
+from decision_constructs.pinned_image import PinnedImage
 from decision_constructs.section import Problem
 
 BASES = Path(__file__).parents[2] / "adapter" / "bases.toml"
 
 
-def problems(images: Mapping[Accelerator, str]) -> Iterator[Problem]:
-    """What keeps the decision image for each accelerator from being built on its `repository@sha256:…`."""
+def problems(images: Mapping[Accelerator, PinnedImage]) -> Iterator[Problem]:
+    """What keeps the decision image for each accelerator from being built on the published one."""
     known = tomllib.loads(BASES.read_text(encoding="utf-8"))["bases"]
     for accelerator, image in sorted(images.items()):
-        entry = known.get(image.rpartition("@")[2])
+        entry = known.get(image.digest)
         if entry is None:
             yield (
                 ("images", accelerator.value),
-                f"{image!r}: which llama-cpp-python fits it is not known; add its digest to adapter/bases.toml "
+                f"'{image}': which llama-cpp-python fits it is not known; add its digest to adapter/bases.toml "
                 "(docs/image.md says how), or name an image that is built already in decision.image_digest",
             )
         elif entry["accelerator"] != accelerator.value:
             told = f"adapter/bases.toml has it for {entry['accelerator']}, not for {accelerator.value}"
-            yield ("images", accelerator.value), f"{image!r}: {told}"
+            yield ("images", accelerator.value), f"'{image}': {told}"

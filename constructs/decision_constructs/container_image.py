@@ -1,28 +1,20 @@
 """The decision image: our adapter on the published llama.cpp container, one for each accelerator in use."""
 
-from aws_cdk import aws_codebuild as codebuild
+from typing import Any
+
 from aws_cdk import aws_ecr as ecr
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from decision_constructs.artifact_settings import Images
-from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
+from decision_constructs.ecr_access import KNOWS_NO_RESOURCE, LOG_IN_TO_PUBLIC
+from decision_constructs.image_project import ImageProject
 from decision_constructs.instance_type import Accelerator
+from decision_constructs.pinned_image import PUBLIC_REGISTRY, PinnedImage
 
-_PUSH = [
-    "ecr:BatchCheckLayerAvailability",
-    "ecr:BatchGetImage",
-    "ecr:CompleteLayerUpload",
-    "ecr:DescribeImages",
-    "ecr:GetDownloadUrlForLayer",
-    "ecr:InitiateLayerUpload",
-    "ecr:PutImage",
-    "ecr:UploadLayerPart",
+_SOURCES = [
+    *("decision_adapter/**/*.py", "proof/**/*.py"),
+    *(f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")),
 ]
-_LOGIN = ["ecr:GetAuthorizationToken", "ecr-public:GetAuthorizationToken", "sts:GetServiceBearerToken"]
-"""The base is pulled from the public registry, which lets those who log in pull faster than the rest."""
 
 
 class ContainerImage(Construct):
@@ -37,39 +29,41 @@ class ContainerImage(Construct):
         construct_id: str,
         *,
         accelerator: Accelerator,
-        images: Images,
+        base: PinnedImage,
+        base_uri: str,
         repository: ecr.IRepository,
         trigger: BuildTrigger,
-        encryption_key: kms.IKey | None,
-        build_role: str | None,
+        **build: Any,
     ) -> None:
+        """Declare it.
+
+        Args:
+            scope: where it belongs.
+            construct_id: its id.
+            accelerator: what it runs on.
+            base: the published container.
+            base_uri: where that is pulled from: there, or a copy of it in the repository.
+            repository: where the image goes.
+            trigger: what runs the build.
+            build: key and role of the build.
+        """
         super().__init__(scope, construct_id)
-        project = BuildProject(
+        project = ImageProject(
             self,
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
-            files=["Dockerfile", "serve", "*.py", "*.lock", "bases.toml", "decision_adapter/**/*.py", "proof/**/*.py"],
+            files=["Dockerfile", "serve", "*.py", "*.lock", "bases.toml", *_SOURCES],
             inputs={
-                "IMAGE_BASE": images.bases[accelerator],
-                "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",
+                "IMAGE_BASE_DIGEST": base.digest,  # the same bytes from wherever they are pulled
+                "IMAGE_PLATFORM": accelerator.platform,
             },
-            output=lambda content_hash: {
-                "IMAGE_REPOSITORY_URI": repository.repository_uri,
-                "IMAGE_TAG": content_hash,
-            },
-            compute_type=codebuild.ComputeType.MEDIUM,
-            encryption_key=encryption_key,
-            existing_role=build_role,
-            docker=True,
+            output=lambda content_hash: {"IMAGE_BASE": base_uri, "IMAGE_TAG": content_hash},
+            pulled=base,
+            repository=repository,
             arm64=accelerator is Accelerator.ARM64,
+            **build,
         )
-        project.allow(_PUSH, repository.repository_arn)
-        project.allow(_LOGIN, "*", wildcard="The actions know no resource.")
-        describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        self.uri = trigger.run(
-            "Image",
-            project=project,
-            output={"RepositoryName": repository.repository_name, "ImageTag": project.content_hash},
-            grants=[iam.PolicyStatement(actions=describe, resources=[repository.repository_arn])],
-        ).get_att_string("ImageUri")
+        if base_uri == str(base) and base.registry == PUBLIC_REGISTRY:
+            project.allow(LOG_IN_TO_PUBLIC, "*", wildcard=KNOWS_NO_RESOURCE)
+        self.uri = project.pushed(trigger, project.content_hash)

@@ -33,6 +33,7 @@ ENVIRONMENT = {
     "IMAGE_REPOSITORY_URI": REPOSITORY,
     "IMAGE_TAG": "0123abcd",
     "IMAGE_BASE": BASE,
+    "IMAGE_BASE_DIGEST": BASE.partition("@")[2],
     "IMAGE_PLATFORM": "linux/amd64",
 }
 
@@ -249,11 +250,18 @@ def test_without_them_there_are_none(build: Build) -> None:
 
 
 def test_a_base_that_no_binding_is_known_for_is_refused_with_what_to_do(build: Build) -> None:
-    base = f"{BASE.partition('@')[0]}@sha256:{'a' * 64}"
-    done = build.run(IMAGE_BASE=base)
+    unknown = f"sha256:{'a' * 64}"
+    done = build.run(IMAGE_BASE_DIGEST=unknown)
     assert done.returncode == 1
-    assert f"image build: bases.toml does not know the base {base}: add its digest with" in done.stderr
+    assert f"image build: bases.toml does not know the base {unknown}: add it with the llama_cpp_python" in done.stderr
     assert build.docker_calls() == []
+
+
+def test_a_copy_of_one_platform_is_known_by_the_digest_that_was_published(build: Build) -> None:
+    copy = f"{REPOSITORY}@sha256:{'c' * 64}"
+    done = build.run(IMAGE_BASE=copy)
+    assert done.returncode == 0, done.stderr
+    assert ["pull", "--platform", "linux/amd64", copy] in [call["arguments"] for call in build.docker_calls()]
 
 
 def test_every_binding_that_a_base_names_is_described(repository_root: Path) -> None:

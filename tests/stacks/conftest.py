@@ -17,23 +17,27 @@ Synthesize = Callable[[str], Path]
 ENVIRONMENTS = ("local", "dev", "prod", "guarded", "lodger", "packed")
 """The project's, and those beside this file, which use every setting of security."""
 
-GRAVITON_BASE = f"""
-[bases."sha256:{"0" * 64}"]
-image = "llama-cpp:server-sagemaker-arm64-v1"
-accelerator = "arm64"
+BASES = "".join(
+    f"""
+[bases."sha256:{digit * 64}"]
+image = "llama-cpp:of-somebody"
+accelerator = "{accelerator}"
 llama_cpp_python = "0.3.35"
 """
+    for digit, accelerator in (("0", "arm64"), ("1", "cpu"))
+)
+"""What bases.toml would say about the images of the environments beside this file."""
 
 
 @pytest.fixture(scope="session")
 def app(repository_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The application with the environments of the project and of the tests, and a base image for Graviton."""
+    """The application with the environments and base images of the project and of the tests."""
     folder = tmp_path_factory.mktemp("app")
     shutil.copy(repository_root / "app.py", folder)
-    for part in ("adapter", "constructs", "model_build", "stacks"):
+    for part in ("adapter", "constructs", "image_copy", "model_build", "stacks"):
         shutil.copytree(repository_root / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     with (folder / "adapter" / "bases.toml").open("a") as bases:
-        bases.write(GRAVITON_BASE)
+        bases.write(BASES)
     for environments in (repository_root / "environments", Path(__file__).parent / "environments"):
         shutil.copytree(environments, folder / "environments", dirs_exist_ok=True)
     return folder
