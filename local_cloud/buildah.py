@@ -6,7 +6,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,8 +112,9 @@ class Buildah:
             self.run("rm", name)
 
     def remove_left_containers(self) -> None:
-        """Remove containers whose process was killed."""
+        """Remove containers whose process was killed before it could."""
         for container in json.loads(self.run("containers", "--json") or "null") or ():
-            owner = container["containername"].removeprefix("of-").partition("-")[0]
-            if not Path("/proc", owner).exists():
-                self.run("rm", container["id"])
+            mark, _, rest = container["containername"].partition("-")
+            if mark == "of" and not Path("/proc", rest.partition("-")[0]).exists():
+                with suppress(ImageError):  # another process was faster
+                    self.run("rm", container["id"])

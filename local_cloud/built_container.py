@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     buildah = Buildah.open(options.storage)
+    buildah.remove_left_containers()
     config = image_config(buildah, options.image)
     given = {name: os.environ[name] for name in options.variable if name in os.environ}
     inside = [

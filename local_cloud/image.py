@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -52,8 +51,10 @@ def build(source: Path = REPOSITORY_ROOT / "adapter", base: str = PUBLISHED_CPU_
     Raises:
         ImageError: the build failed; its log says why.
     """
-    os.environ[IMAGES_VARIABLE] = "built"
-    with tempfile.TemporaryDirectory(prefix="image-") as folder, start(Path(folder), detached=False) as cloud:
+    with (
+        tempfile.TemporaryDirectory(prefix="image-") as folder,
+        start(Path(folder), detached=False, variables={IMAGES_VARIABLE: "built"}) as cloud,
+    ):
         return _run(cloud, source, base)
 
 

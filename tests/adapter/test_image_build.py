@@ -348,3 +348,19 @@ def test_the_pins_are_everything_that_they_need_in_turn(repository_root: Path) -
         needed = [Requirement(text) for text in requires(package) or []]
         names = {canonicalize_name(need.name) for need in needed if need.marker is None or need.marker.evaluate()}
         assert names <= pinned, package
+
+
+def test_the_page_about_the_image_shows_the_result_that_is_printed(build: Build, repository_root: Path) -> None:
+    page = (repository_root / "docs" / "image.md").read_text()
+    shown = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    printed = json.loads(build.run().stdout)
+    assert list(shown) == list(printed)
+    assert sum(shown["layer_bytes"]) == shown["size_bytes"]
+
+
+def test_the_commands_of_the_page_about_the_image_exist(repository_root: Path) -> None:
+    page = (repository_root / "docs" / "image.md").read_text()
+    targets = re.findall(r"^(?:[A-Z_]+=\S+ )?make (\w+)", page, re.MULTILINE)
+    makefile = (repository_root / "Makefile").read_text()
+    assert set(targets) == {"lock", "image", "demo"}
+    assert [target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
