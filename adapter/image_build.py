@@ -71,7 +71,7 @@ class Binding:
         """What ``table`` says about the base with a digest.
 
         Raises:
-            ImageBuildError: nothing.
+            ImageBuildError: nothing, or a release that it does not describe.
         """
         known = tomllib.loads(table.read_text(encoding="utf-8"))
         entry = known["bases"].get(digest)
@@ -81,7 +81,10 @@ class Binding:
                 "its llama.cpp; the build proves that it was"
             )
         version = entry["llama_cpp_python"]
-        return cls(version, known["bindings"][version]["sdist_sha256"], entry["accelerator"])
+        release = known["bindings"].get(version)
+        if release is None:
+            raise ImageBuildError(f"{table.name} gives {digest} llama-cpp-python {version}, which its [bindings] lack")
+        return cls(version, release["sdist_sha256"], entry["accelerator"])
 
 
 @dataclass(frozen=True)

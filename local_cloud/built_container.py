@@ -2,9 +2,9 @@
 
     python -m local_cloud.built_container [--variable NAME]... STORAGE IMAGE MODEL -- COMMAND...
 
-MODEL is mounted read-only where SageMaker extracts the archive. Paths below it are
-translated in the command. That gets the image's variables and the named
-ones of this process, and shares its network. It gets the signals of this process's group; its exit status is ours.
+MODEL is mounted read-only where SageMaker extracts the archive; paths below it are translated in the command. That gets
+the image's variables and the named ones of this process, shares its network, and gets the signals of its process group.
+Its exit status is ours.
 """
 
 import argparse

@@ -13,9 +13,9 @@ BASES = Path(__file__).parents[2] / "adapter" / "bases.toml"
 
 def problems(images: Mapping[Accelerator, PinnedImage]) -> Iterator[Problem]:
     """What keeps the decision image for each accelerator from being built on the published one."""
-    known = tomllib.loads(BASES.read_text(encoding="utf-8"))["bases"]
+    table = tomllib.loads(BASES.read_text(encoding="utf-8"))
     for accelerator, image in sorted(images.items()):
-        entry = known.get(image.digest)
+        entry = table["bases"].get(image.digest)
         if entry is None:
             yield (
                 ("images", accelerator.value),
@@ -24,4 +24,9 @@ def problems(images: Mapping[Accelerator, PinnedImage]) -> Iterator[Problem]:
             )
         elif entry["accelerator"] != accelerator.value:
             told = f"adapter/bases.toml has it for {entry['accelerator']}, not for {accelerator.value}"
+            yield ("images", accelerator.value), f"'{image}': {told}"
+        elif entry["llama_cpp_python"] not in table["bindings"]:
+            told = (
+                f"adapter/bases.toml gives it llama-cpp-python {entry['llama_cpp_python']}, which its [bindings] lack"
+            )
             yield ("images", accelerator.value), f"'{image}': {told}"

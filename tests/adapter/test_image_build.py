@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -95,7 +96,7 @@ class Build:
         docker.write_text(DOCKER.format(python=sys.executable, folder=str(folder)))
         docker.chmod(0o755)
 
-    def run(self, **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *, program: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
         environment = {
             "PATH": f"{self._folder}:{os.environ['PATH']}",
             "AWS_ENDPOINT_URL": self._endpoint,
@@ -107,7 +108,7 @@ class Build:
             **changes,
         }
         return subprocess.run(
-            [sys.executable, str(self._program)],
+            [sys.executable, str(program or self._program)],
             check=False,
             env=environment,
             capture_output=True,
@@ -262,6 +263,18 @@ def test_a_copy_of_one_platform_is_known_by_the_digest_that_was_published(build:
     done = build.run(IMAGE_BASE=copy)
     assert done.returncode == 0, done.stderr
     assert ["pull", "--platform", "linux/amd64", copy] in [call["arguments"] for call in build.docker_calls()]
+
+
+def test_a_release_that_the_table_does_not_describe_is_refused(
+    build: Build, repository_root: Path, tmp_path: Path
+) -> None:
+    # given a copy of the program beside a table with a slip
+    shutil.copy(repository_root / "adapter" / "image_build.py", tmp_path)
+    table = (repository_root / "adapter" / "bases.toml").read_text()
+    (tmp_path / "bases.toml").write_text(table.replace('llama_cpp_python = "0.3.35"', 'llama_cpp_python = "0.3.99"'))
+    done = build.run(program=tmp_path / "image_build.py")
+    assert done.returncode == 1
+    assert "llama-cpp-python 0.3.99, which its [bindings] lack" in done.stderr
 
 
 def test_every_binding_that_a_base_names_is_described(repository_root: Path) -> None:
