@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import batch, chat, invoke, models, status
+from decide.commands import batch, benchmark, chat, invoke, models, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ add(chat.chat, chat.EXAMPLES)
 add(models.models, models.EXAMPLES)
 add(status.status, status.EXAMPLES)
 add(batch.batch, batch.EXAMPLES)
+add(benchmark.benchmark, benchmark.EXAMPLES)
 
 
 def run() -> None:

@@ -24,7 +24,7 @@ from decision_client import ClientSettings
 EXAMPLES = (
     "decide batch decisions.jsonl --output answers.jsonl --env local",
     "decide batch decisions.jsonl --output answers.jsonl --env dev --concurrency 4",
-    "decide batch decisions.jsonl --output answers.jsonl --env local --transform --instances 2",
+    "decide batch decisions.jsonl --output answers.jsonl --env local --transform",
 )
 _PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0)
 """Between two looks at a job; the last from then on."""

@@ -1,0 +1,66 @@
+"""docs/decide.md and the help: every command, every option, every exit status, and nothing that is not there."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from decide.app import app
+from decide.errors import ExitStatus
+from tests.decide.command import decide
+
+COMMANDS = sorted(str(command.callback.__name__) for command in app.registered_commands if command.callback)
+
+
+@pytest.fixture(scope="module")
+def page(repository_root: Path) -> str:
+    return (repository_root / "docs" / "decide.md").read_text("utf-8")
+
+
+def calls(text: str) -> Iterator[list[str]]:
+    """The words of each call of `decide` in the shell blocks of a page."""
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["decide"]:
+                yield words[1:]
+
+
+def options(words: list[str]) -> set[str]:
+    return {word for word in words if word.startswith("-") and word != "-"}
+
+
+@pytest.fixture(scope="module")
+def helps() -> dict[str, str]:
+    return {name: decide(name, "--help", COLUMNS="200").out for name in COMMANDS}
+
+
+def test_every_command_has_a_section_with_calls(page: str) -> None:
+    sections = dict(re.findall(r"^## (\w+): .*?\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    assert sorted(sections) == COMMANDS
+    for name, text in sections.items():
+        assert [words[0] for words in calls(text)] == [name] * len(list(calls(text)))
+
+
+def test_every_call_on_the_page_has_options_that_there_are(page: str, helps: dict[str, str]) -> None:
+    for name, *words in calls(page):
+        known = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", helps[name])) if name in helps else {"--help"}
+        assert options(words) <= known, name
+
+
+def test_every_help_has_examples_that_stand_on_the_page(page: str, helps: dict[str, str]) -> None:
+    on_page = list(calls(page))
+    for command in app.registered_commands:
+        _, *examples = (command.epilog or "").split("\n\n")
+        assert examples
+        for example in examples:
+            _, *words = shlex.split(example)
+            assert words in on_page, example
+    assert all("Examples:" in text for text in helps.values())
+
+
+def test_the_table_has_every_exit_status(page: str) -> None:
+    [table] = re.findall(r"## Exit statuses\n(.*?)\n## ", page, re.DOTALL)
+    assert [int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == list(ExitStatus)
