@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import batch, benchmark, chat, invoke, models, status
+from decide.commands import batch, benchmark, calibrate, chat, evaluate, invoke, models, playground, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -34,8 +34,11 @@ add(invoke.invoke, invoke.EXAMPLES)
 add(chat.chat, chat.EXAMPLES)
 add(models.models, models.EXAMPLES)
 add(status.status, status.EXAMPLES)
+add(evaluate.evaluate, evaluate.EXAMPLES)
+add(calibrate.calibrate, calibrate.EXAMPLES)
 add(batch.batch, batch.EXAMPLES)
 add(benchmark.benchmark, benchmark.EXAMPLES)
+add(playground.playground, playground.EXAMPLES)
 
 
 def run() -> None:
@@ -46,5 +49,7 @@ def run() -> None:
     except Exception as error:
         if os.environ.get("DECIDE_DEBUG"):
             raise
+        if isinstance(error, OSError):
+            output.give_up_results()
         output.fail(sentence_of(error))
         sys.exit(status_of(error))

@@ -4,11 +4,12 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from decide.target import choose
+from decide.target import VARIABLES, Target, choose
 from decision_client import Backoff, ClientSettings
 
 INTERACTIVE_SECONDS = 5.0
@@ -39,11 +40,19 @@ ProfileOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="AWS profile. [AWS_PROFILE]", rich_help_panel=_PANEL)
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+SaveOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where rows are saved, or go on from: LABELS.ENDPOINT.run.jsonl.")
+]
 WaitOption = Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long to ask a busy endpoint again.")]
 
 
 def with_target(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` with the options that name an endpoint in place of its parameter ``target: Target``."""
+    """``command`` with the options that name an endpoint in place of its parameter ``target: Target``.
+
+    With ``target: Target | None`` it is called with None where neither an option nor a variable names one.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    optional = signature.parameters["target"].annotation != Target
     options = {
         "environment": EnvironmentOption,
         "endpoint": EndpointOption,
@@ -56,9 +65,10 @@ def with_target(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**given: Any) -> None:
         named = {name: given.pop(name) for name in options}
-        command(target=choose(**named, variables=os.environ), **given)
+        nobody = all(name is None for name in named.values()) and not any(map(os.environ.get, VARIABLES.values()))
+        target = None if optional and nobody else choose(**named, variables=os.environ)
+        command(target=target, **given)
 
-    signature = inspect.signature(command, eval_str=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]  # what typer reads
         parameters=[

@@ -5,6 +5,7 @@ cursor.
 """
 
 import json
+import os
 import sys
 from typing import TextIO
 
@@ -23,6 +24,11 @@ def prepare() -> None:
     """Make both streams carry any text: what their encoding lacks is written as an escape, which JSON understands."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text files here
+
+
+def give_up_results() -> None:
+    """Let what is left for stdout go where it cannot fail: Python would try once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def plain(text: str, style: str = "") -> Text:

@@ -51,6 +51,19 @@ def test_nothing_to_say_is_a_usage_error() -> None:
     assert "there is nothing to say" in told.err
 
 
+def test_an_argument_that_is_no_text_is_told() -> None:
+    told = decide("chat", "--url", "http://127.0.0.1:9", os.fsdecode(b"\xff"))
+    assert told.status == 2
+    assert "is not UTF-8" in told.err
+
+
+def test_an_answer_without_words_is_said_to_be_one() -> None:
+    with chat_server(event("", finish_reason="stop"), DONE) as server:
+        told = decide("chat", "--url", server.url, "Hello")
+    assert (told.status, told.out) == (0, "\n")
+    assert "before the first word" in told.err
+
+
 def test_an_endpoint_without_chat_is_told(url: str) -> None:
     told = decide("chat", "--url", url, "Hello")
     assert told.status == 6
