@@ -103,6 +103,26 @@ def test_ctrl_c_ends_it_and_what_came_stands() -> None:
     assert b"Traceback" not in err
 
 
+def test_a_reader_who_goes_away_is_not_taken_for_the_endpoint() -> None:
+    rest = Event()
+    with chat_server(event("Good"), rest, event(" day"), DONE) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "decide", "chat", "--url", server.url, "Hello"],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(4) == b"Good"
+        process.stdout.close()
+        rest.set()
+        err = process.stderr.read()
+        process.stderr.close()
+        assert process.wait(PATIENCE_SECONDS) == 1
+    assert err == b""
+
+
 def test_in_a_terminal_it_is_a_conversation_that_remembers() -> None:
     terminal, theirs = pty.openpty()
     with chat_server(*SPOKEN) as server:
