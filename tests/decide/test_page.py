@@ -1,5 +1,6 @@
 """docs/decide.md and the help: every command, every option, every exit status, and nothing that is not there."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -68,3 +69,13 @@ def test_every_help_ends_with_examples_that_have_options_that_there_are(helps: d
 def test_the_table_has_every_exit_status(page: str) -> None:
     [table] = re.findall(r"## Exit statuses\n(.*?)\n## ", page, re.DOTALL)
     assert [int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == list(ExitStatus)
+
+
+def test_the_lines_of_a_batch_are_those_that_a_batch_writes(page: str, url: str, tmp_path: Path) -> None:
+    asked, answered = re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL)
+    told = decide("batch", "-", "-o", str(tmp_path / "out.jsonl"), "--url", url, given=asked)
+    assert told.status == 1, told.err
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    for shown, real in zip(map(json.loads, answered.splitlines()), written, strict=True):
+        assert shown.keys() <= real.keys()
+        assert (shown["line"], shown["input"], shown.get("error")) == (real["line"], real["input"], real.get("error"))

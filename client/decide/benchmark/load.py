@@ -89,6 +89,13 @@ def run(
             answered()
 
     started = time.perf_counter()
+    _call_together(call, callers, stopped)
+    seconds = time.perf_counter() - started
+    return Level(tuple(samples), seconds)
+
+
+def _call_together(call: Callable[[], None], callers: int, stopped: threading.Event) -> None:
+    """Return when all ``callers`` are done; when one fails, or this is interrupted, the others are ``stopped``."""
     calling: list[Future[None]] = []
     with ThreadPoolExecutor(callers) as pool:
         try:
@@ -101,10 +108,8 @@ def run(
                 wait(calling)
             raise
         stopped.set()
-    seconds = time.perf_counter() - started
     for one in calling:
         one.result()
-    return Level(tuple(samples), seconds)
 
 
 def _result(answer: bytes) -> Result:
