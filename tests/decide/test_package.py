@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from decide.evaluation import extra
 from tests.decide.command import environment
 
 
@@ -28,7 +29,7 @@ def test_the_command_and_what_it_needs_come_with_the_extra(repository_root: Path
 
 def test_what_evaluation_needs_is_an_extra_of_its_own(repository_root: Path) -> None:
     extras = pyproject(repository_root / "client")["project"]["optional-dependencies"]
-    assert {one.partition(">=")[0] for one in extras["evaluate"]} == {"jinja2", "matplotlib", "numpy", "scipy"}
+    assert {one.partition(">=")[0] for one in extras["evaluate"]} == set(extra.PACKAGES)
 
 
 def test_the_command_line_starts_without_what_evaluation_needs_and_says_how_to_install_it(tmp_path: Path) -> None:

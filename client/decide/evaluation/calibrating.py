@@ -46,6 +46,8 @@ def calibrate(
     if calibration_id is not None and not 1 <= len(calibration_id.strip()) <= MAX_ID_CHARACTERS:
         raise UsageError(f"--id must have 1 to {MAX_ID_CHARACTERS} characters")
     run = session.run_of(file, target, save, session.Asking(order_flips=False, wait_seconds=wait_seconds))
+    if not run.complete:
+        output.warn(f"the run has {len(run.rows)} of {run.header.labels.decisions} rows")
     evidence = Evidence.of(run.rows)
     failed = len(run.rows) - len(evidence)
     if failed:

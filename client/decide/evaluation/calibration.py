@@ -104,7 +104,7 @@ def calibrate(evidence: Evidence) -> Fitted:
     folds = deal(evidence)
     best, taken, tried = evidence.served, "as served", list[Tried]()
     for name, way in WAYS.items():
-        if tried and not _finer(way(evidence, evidence), name):
+        if tried and not _finer(way(evidence, evidence), name, evidence):
             continue
         held_out = _held_out(evidence, folds, way)
         losses = evidence.logits.losses(held_out)
@@ -160,9 +160,12 @@ def _held_out(evidence: Evidence, folds: Sequence[int], way: Way) -> Floats:
     return temperatures
 
 
-def _finer(temperatures: Temperatures, way: str) -> bool:
-    """Whether a way comes to more than one temperature, enough rows having been there."""
-    return bool(temperatures.by_option_count if way == BY_COUNT else temperatures.by_type)
+def _finer(temperatures: Temperatures, way: str, evidence: Evidence) -> bool:
+    """Whether a way can differ from those before it: it tells rows apart, and some have enough others like them."""
+    if way == BY_COUNT:
+        counts = {count for count, kind in zip(evidence.counts, evidence.types, strict=True) if kind == "choice"}
+        return len(counts) > 1 and bool(temperatures.by_option_count)
+    return len(set(evidence.types)) > 1 and bool(temperatures.by_type)
 
 
 def _overall(rows: Evidence, _: Evidence) -> Temperatures:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from decide.evaluation import measures
 from decide.evaluation.errors import ComparisonError
@@ -100,6 +99,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
     """Two-sided: a coin thrown for each row that only one has right; 1 when there is none."""
     if not only_a + only_b:
         return 1.0
+    from scipy import stats  # noqa: PLC0415  # a second of importing, which a run alone does not need
+
     return float(stats.binomtest(only_a, only_a + only_b, 0.5).pvalue)
 
 
@@ -114,6 +115,8 @@ def mean_difference(differences: Sequence[float], groups: Sequence[str]) -> Diff
         return Difference(mean, -np.inf, np.inf, len(differences))
     if not np.ptp(sums) and not np.ptp(counts):  # every draw would be the same, which scipy warns of
         return Difference(mean, mean, mean, len(differences))
+    from scipy import stats  # noqa: PLC0415  # as in mcnemar
+
     found = stats.bootstrap(
         (sums, counts),
         lambda total, count, axis: total.sum(axis=axis) / count.sum(axis=axis),

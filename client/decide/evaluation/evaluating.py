@@ -63,6 +63,14 @@ def as_json(shown: Sequence[Shown], comparison: Comparison | None) -> dict[str, 
                 **one.run.header.model_dump(mode="json"),
                 "model": one.run.model and one.run.model.model_dump(mode="json"),
                 **one.evaluation.as_json(),
+                "thresholds": [
+                    {
+                        "min_probability": point.threshold,
+                        "accepted": summary.share_as_json(point.accepted),
+                        "accepted_correct": summary.share_as_json(point.correct),
+                    }
+                    for point in summary.coverage_table(one.rows)
+                ],
             }
             for one in shown
         ],

@@ -18,6 +18,7 @@ from decide.evaluation.labelled import LabelledFile
 from decide.evaluation.row import Row
 from decide.evaluation.run_file import RunFile
 from decide.evaluation.saved_run import Header, Labels, SavedRun, is_run, load
+from decide.files import STANDARD_INPUT
 from decide.options import patient
 from decide.target import Target
 
@@ -42,6 +43,8 @@ def run_of(file: Path, target: Target | None, save: Path | None, asking: Asking)
         UsageError: decisions have to be asked, and no endpoint was named.
         EndpointError, DecideError: the endpoint cannot be asked; what is saved stays.
     """
+    if file == STANDARD_INPUT:
+        raise UsageError("labelled decisions and runs are read from a file, so that a stopped run can go on: name one")
     if is_run(file):
         output.messages.print(output.plain(f"{file} is a saved run; nothing is asked", "dim"))
         return load(file)
