@@ -24,6 +24,8 @@ CONTEXT = Path(__file__).parent
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 """The one kind of manifest that SageMaker pulls."""
 
+PRIVATE_REGISTRY = re.compile(r"[0-9]{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z.]+")
+
 PATTERNS = {
     "IMAGE_REPOSITORY_URI": (r"[^/\s]+/\S+", "<registry>/<name>"),
     "IMAGE_TAG": (r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", "a Docker tag of at most 128 characters"),
@@ -66,9 +68,9 @@ class ImageBuild:
         return cls(*values.values())
 
     @property
-    def registry(self) -> str:
-        """The registry's host."""
-        return self.repository_uri.partition("/")[0]
+    def registries(self) -> list[str]:
+        """The hosts that it is pushed to and its base is pulled from."""
+        return sorted({uri.partition("/")[0] for uri in (self.repository_uri, self.base)})
 
     @property
     def name(self) -> str:
@@ -96,9 +98,8 @@ def build(image: ImageBuild, ecr: Any) -> dict[str, str]:
     """
     found = find(image, ecr)
     if found is None:
-        token = ecr.get_authorization_token()["authorizationData"][0]["authorizationToken"]
-        user, _, password = base64.b64decode(token).decode().partition(":")
-        run(["docker", "login", "--username", user, "--password-stdin", image.registry], password)
+        for registry in image.registries:
+            log_in(registry)
         run(image.docker_build())
         run(["docker", "push", f"{image.repository_uri}:{image.tag}"])
         found = find(image, ecr)
@@ -124,6 +125,17 @@ def find(image: ImageBuild, ecr: Any) -> dict[str, Any] | None:
         return None
     details: dict[str, Any] = answer["imageDetails"][0]
     return details
+
+
+def log_in(registry: str) -> None:
+    """Let docker use a private registry of ECR; to pull from any other one nobody has to log in."""
+    match = PRIVATE_REGISTRY.fullmatch(registry)
+    if match is None:
+        return
+    ecr = boto3.client("ecr", region_name=match["region"])
+    token = ecr.get_authorization_token()["authorizationData"][0]["authorizationToken"]
+    user, _, password = base64.b64decode(token).decode().partition(":")
+    run(["docker", "login", "--username", user, "--password-stdin", registry], password)
 
 
 def run(command: Sequence[str], standard_input: str = "") -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ecr.client import ECRClient
 
 MODEL_DIRECTORY = "/opt/ml/model"
-CHAT_REPOSITORY = "llama-cpp"
+CHAT_REPOSITORIES = ("llama-cpp", "llama-cpp-arm64")
 # The platform's: SIGTERM, then SIGKILL 30 s later; a ping must be answered within 2 s.
 STOP_GRACE_SECONDS = 30.0
 _PING_TIMEOUT_SECONDS = 2.0
@@ -45,7 +45,10 @@ class Program:
 
 
 class Images:
-    """What a pinned image name stands for here: content built by the `docker` stand-in, or the chat server."""
+    """What a pinned image name stands for here: content built by the `docker` stand-in, or the chat server.
+
+    The chat server stands for the published llama.cpp container, and for a copy of it.
+    """
 
     def __init__(self, store: ImageStore, ecr: "ECRClient") -> None:
         self._store = store
@@ -61,7 +64,7 @@ class Images:
             raise ImageError(
                 f"Requested image {image} is not pinned: give repository@sha256:<64 hex digits>, not a tag."
             )
-        if not _is_chat(image):
+        if not self._is_chat(image):
             self._content(image)
 
     def program(self, image: str, environment: Mapping[str, str], model: Path, port: int) -> Program:
@@ -74,7 +77,7 @@ class Images:
         # Threads of several containers share these cores: one that waits must not spin.
         defaults = {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "OMP_WAIT_POLICY": "passive"}
         common = {**inherited, **defaults, **deployed}
-        if _is_chat(image):
+        if self._is_chat(image):
             settings = {"SM_LLAMA_CPP_MODEL_DIR": str(model), "SM_LLAMA_CPP_PORT": str(port)}
             command = (sys.executable, "-m", "local_cloud.chat_server")
             return Program(command, _REPOSITORY_ROOT, {**common, **settings})
@@ -82,25 +85,35 @@ class Images:
         serve = content / "serve"
         if not os.access(serve, os.X_OK):
             raise ImageError(f"Image {image} has no executable file 'serve' at the root of its build context.")
+        playground = {"SEMIF_PLAYGROUND": "1"}  # unless the deployment says otherwise
         settings = {
             "SEMIF_MODEL_DIR": str(model),
             "SEMIF_HOST": "127.0.0.1",
             "SEMIF_PORT": str(port),
             "PYTHONPATH": str(content),
         }
-        return Program((str(serve),), content, {**common, **settings})
+        return Program((str(serve),), content, {**playground, **common, **settings})
+
+    def _is_chat(self, image: str) -> bool:
+        name, _, digest = image.partition("@")
+        source = self._store.find_published(digest) if self._is_pushed(image) else None
+        return (source or name).rpartition("/")[2] in CHAT_REPOSITORIES
 
     def _content(self, image: str) -> Path:
-        name, _, digest = image.partition("@")
-        repository = name.partition("/")[2]
-        found = self._store.find(digest)
-        try:
-            pushed = self._ecr.batch_get_image(repositoryName=repository, imageIds=[{"imageDigest": digest}])["images"]
-        except ClientError:
-            pushed = []
-        if found is None or not pushed:
+        found = self._store.find(image.partition("@")[2])
+        if found is None or not self._is_pushed(image):
             raise ImageError(f"Requested image {image} not found: it was not built and pushed in this local cloud.")
         return found.content
+
+    def _is_pushed(self, image: str) -> bool:
+        """Whether the cloud's own registry has it."""
+        name, _, digest = image.partition("@")
+        repository = name.partition("/")[2]
+        try:
+            found = self._ecr.batch_get_image(repositoryName=repository, imageIds=[{"imageDigest": digest}])["images"]
+        except ClientError:
+            return False
+        return bool(found)
 
 
 class Container:
@@ -170,10 +183,6 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _is_chat(image: str) -> bool:
-    return image.partition("@")[0].rpartition("/")[2] == CHAT_REPOSITORY
 
 
 def _relocated(value: str, model: Path) -> str:

@@ -1,10 +1,12 @@
 """A stand-in for the `docker` command in builds: it records what an image would contain, and registers its digest.
 
 Nothing is executed: a RUN line counts for the digest only. The container that serves is started from the recorded copy
-of the build context, with the Python that runs the cloud.
+of the build context, with the Python that runs the cloud. Nothing is fetched: an image of another registry is known by
+its name and digest, and so is a copy of it.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -15,7 +17,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from local_cloud.errors import ImageError
-from local_cloud.image_store import MANIFEST_TYPE, Image, ImageStore
+from local_cloud.image_store import INDEX_TYPE, MANIFEST_TYPE, PINNED, Image, ImageStore
 from local_cloud.state_directory import StateDirectory
 
 STATE_DIRECTORY_VARIABLE = "LOCAL_CLOUD_STATE_DIR"
@@ -98,6 +100,12 @@ def _push(options: argparse.Namespace, state: DockerState) -> None:
 
 
 def _push_image(name: str, image: Image, state: DockerState) -> None:
+    tag = _put(name, image.manifest, image.digest, state)
+    print(f"{tag}: digest: {image.digest} size: {len(image.manifest)}")
+
+
+def _put(name: str, manifest: str, digest: str, state: DockerState) -> str:
+    """Register a manifest under a name in ECR; its tag."""
     registry, _, repository = name.partition("/")
     repository, _, tag = repository.rpartition(":")
     if not repository:
@@ -107,11 +115,39 @@ def _push_image(name: str, image: Image, state: DockerState) -> None:
     boto3.client("ecr").put_image(
         repositoryName=repository,
         imageTag=tag,
-        imageManifest=image.manifest,
-        imageManifestMediaType=MANIFEST_TYPE,
-        imageDigest=image.digest,
+        imageManifest=manifest,
+        imageManifestMediaType=json.loads(manifest)["mediaType"],
+        imageDigest=digest,
     )
-    print(f"{tag}: digest: {image.digest} size: {len(image.manifest)}")
+    return tag
+
+
+def _inspect_manifest(options: argparse.Namespace, state: DockerState) -> None:
+    if not options.raw:
+        raise ImageError("the local cloud inspects manifests with --raw only")
+    print(_manifest(options.name, state))
+
+
+def _create(options: argparse.Namespace, state: DockerState) -> None:
+    """As docker does: an index of the image, another digest, unless a copy is asked for."""
+    name, _, digest = options.source.partition("@")
+    manifest = _manifest(options.source, state)
+    if options.prefer_index != "false":
+        entry = {"mediaType": MANIFEST_TYPE, "digest": digest, "size": len(manifest)}
+        manifest = json.dumps({"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": [entry]})
+        digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
+    elif state.images.find(digest) is None:
+        state.images.add_published(name, digest)
+    for tag in options.tag:
+        print(f"pushing {digest} to {_put(tag, manifest, digest, state)}")
+
+
+def _manifest(reference: str, state: DockerState) -> str:
+    """The manifest of an image that was built here, or one in the place of a published image's."""
+    if not PINNED.fullmatch(reference):
+        raise ImageError(f"{reference!r} is not pinned: give repository@sha256:<64 hex digits>")
+    image = state.images.find(reference.partition("@")[2])
+    return image.manifest if image else json.dumps({"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "of": reference})
 
 
 def _tag(options: argparse.Namespace, state: DockerState) -> None:
@@ -181,7 +217,21 @@ def _parser() -> argparse.ArgumentParser:
     inspect.add_argument("name")
     inspect.set_defaults(run=_inspect)
     commands.add_parser("version").set_defaults(run=_version)
+    _add_imagetools(commands.add_parser("imagetools"))
     return parser
+
+
+def _add_imagetools(imagetools: argparse.ArgumentParser) -> None:
+    commands = imagetools.add_subparsers(required=True)
+    inspect = commands.add_parser("inspect", allow_abbrev=False)
+    inspect.add_argument("--raw", action="store_true")
+    inspect.add_argument("name")
+    inspect.set_defaults(run=_inspect_manifest)
+    create = commands.add_parser("create", allow_abbrev=False)
+    create.add_argument("-t", "--tag", action="append", default=[])
+    create.add_argument("--prefer-index", nargs="?", const="true", default="true")
+    create.add_argument("source")
+    create.set_defaults(run=_create)
 
 
 if __name__ == "__main__":

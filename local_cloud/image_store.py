@@ -14,6 +14,7 @@ from pathlib import Path
 from local_cloud.errors import ImageError
 
 MANIFEST_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
+INDEX_TYPE = "application/vnd.docker.distribution.manifest.list.v2+json"
 _CONFIG_TYPE = "application/vnd.docker.container.image.v1+json"
 _LAYER_TYPE = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 PINNED = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
@@ -31,7 +32,10 @@ class Image:
 
 @dataclass(frozen=True)
 class ImageStore:
-    """Images of one clone: `<root>/<digest>/{content/,config.json,manifest.json}` and `<root>/tags/<name>`."""
+    """Images of one clone: `<root>/<digest>/{content/,config.json,manifest.json}` and `<root>/tags/<name>`.
+
+    Of a copied image of another registry there is `<root>/published/<digest>` alone, with where it came from.
+    """
 
     root: Path
 
@@ -69,6 +73,17 @@ class ImageStore:
         manifest = (directory / "manifest.json").read_text()
         return Image(digest, json.loads(manifest)["config"]["digest"], manifest, directory / "content")
 
+    def add_published(self, name: str, digest: str) -> None:
+        """Remember the `registry/repository` that an image comes from that nobody fetches here."""
+        path = self._published(digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+    def find_published(self, digest: str) -> str | None:
+        """The `registry/repository` that a copied image comes from; None when it is not one."""
+        path = self._published(digest)
+        return path.read_text() if path.is_file() else None
+
     def resolve(self, name: str) -> Image:
         """The image that a tag stands for.
 
@@ -80,6 +95,9 @@ class ImageStore:
         if image is None:
             raise ImageError(f"An image does not exist locally with the tag: {name}")
         return image
+
+    def _published(self, digest: str) -> Path:
+        return self.root / "published" / digest.replace(":", "-")
 
     def _store(self, context: Path, files: list[str], config: str, layer: str) -> Image:
         manifest = _canonical(

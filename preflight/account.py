@@ -1,4 +1,4 @@
-"""What an account has to have: credentials, a bootstrapped region, quotas, free names."""
+"""What an account has to have: credentials, a bootstrapped region, quotas, free names, and what is used of it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
 
 from decision_constructs.settings import Settings
+from preflight import existing
 from preflight.line import Line
 
 BOOTSTRAP_VERSION = 6
@@ -34,6 +35,7 @@ def lines(environment: str, settings: Settings, session: botocore.session.Sessio
             yield from check
         except (BotoCoreError, ClientError) as error:
             yield Line("account", str(error), "Let who deploys do this, or look yourself.")
+    yield from existing.lines(settings, session)
 
 
 def _credentials(settings: Settings, session: botocore.session.Session) -> Line:
@@ -84,23 +86,36 @@ def needed_quotas(settings: Settings) -> dict[str, int]:
 
 
 def _names(environment: str, settings: Settings, client: Any) -> Iterator[Line]:
-    """Fixed names that something else has already; the environment's own stack may have them."""
-    stack = f"decision-endpoints-{environment}-endpoints"
+    """Fixed names that something else has already."""
+    ours = _resources(f"decision-endpoints-{environment}-endpoints", client("cloudformation"))
+    for contract in settings.endpoints:
+        name = f"decision-endpoints-{environment}-{contract}"
+        endpoints = client("sagemaker").list_endpoints(NameContains=name, MaxResults=100)["Endpoints"]
+        taken = {one["EndpointName"]: one["EndpointArn"] for one in endpoints}.get(name)
+        todo = "Delete it, or give the environment another name."
+        yield _name("endpoint", name, taken, ours, todo)
+        group = f"/aws/sagemaker/Endpoints/{name}"
+        groups = client("logs").describe_log_groups(logGroupNamePrefix=group)["logGroups"]
+        left = group if group in [one["logGroupName"] for one in groups] else None
+        todo = f"Keep what it says elsewhere, then aws logs delete-log-group --log-group-name {group} (docs/deploy.md)."
+        yield _name("log group", group, left, ours, todo)
+
+
+def _resources(stack: str, cloudformation: Any) -> set[str]:
+    """What the stack has made, by its physical id; nothing when it is not deployed."""
     try:
-        client("cloudformation").describe_stacks(StackName=stack)
+        pages = [*cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
-    else:
-        yield Line("names", f"{stack} is deployed: this is an update")
-        return
-    todo = "Delete it, or give the environment another name."
-    for contract in settings.endpoints:
-        name = f"decision-endpoints-{environment}-{contract}"
-        group = f"/aws/sagemaker/Endpoints/{name}"
-        endpoints = client("sagemaker").list_endpoints(NameContains=name, MaxResults=100)["Endpoints"]
-        taken = name in [one["EndpointName"] for one in endpoints]
-        yield Line("names", f"endpoint {name} is {'there already' if taken else 'free'}", todo if taken else None)
-        groups = client("logs").describe_log_groups(logGroupNamePrefix=group)["logGroups"]
-        left = group in [one["logGroupName"] for one in groups]
-        yield Line("names", f"log group {group} is {'there already' if left else 'free'}", todo if left else None)
+        return set()
+    return {one.get("PhysicalResourceId", "") for page in pages for one in page["StackResourceSummaries"]}
+
+
+def _name(kind: str, name: str, taken: str | None, ours: set[str], todo: str) -> Line:
+    """`taken` is the physical id of what has the name."""
+    if taken is None:
+        return Line("names", f"{kind} {name} is free")
+    if taken in ours:
+        return Line("names", f"{kind} {name} is the environment's own")
+    return Line("names", f"{kind} {name} is there already, and the environment has not made it", todo)

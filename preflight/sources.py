@@ -12,11 +12,11 @@ from urllib.parse import quote, urlsplit
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
 
-from decision_constructs.artifact_settings import Model
+from decision_constructs.model_settings import Model
+from decision_constructs.pinned_image import PUBLIC_REGISTRY, PinnedImage
 from decision_constructs.settings import Settings
 from preflight.line import Line
 
-PUBLIC_REGISTRY = "public.ecr.aws"
 _TIMEOUT_SECONDS = 30
 _MANIFESTS = ", ".join(
     (
@@ -31,28 +31,40 @@ _MANIFESTS = ", ".join(
 def lines(settings: Settings, session: botocore.session.Session) -> Iterator[Line]:
     """Whether each image and the model are where the settings say, and what the settings say."""
     for image in sorted(fetched_images(settings)):
-        yield image_line(image)
+        yield private_image_line(image, session) if image.ecr else image_line(image)
     yield model_line(settings.model, settings.region, session)
 
 
-def fetched_images(settings: Settings) -> set[str]:
+def fetched_images(settings: Settings) -> set[PinnedImage]:
     """What the chat endpoint runs, and what decision images are built on."""
     built = {one for one in settings.decision_containers.values() if not settings.pushed_image_digest(one)}
     chat = {settings.chat.accelerator} if settings.chat else set()
-    return {settings.images.bases[accelerator] for accelerator in built | chat}
+    return {settings.images.pulled(accelerator, settings.region) for accelerator in built | chat}
 
 
-def image_line(image: str, registry_url: str = f"https://{PUBLIC_REGISTRY}") -> Line:
-    """Whether the registry has the image by its digest."""
-    registry, _, rest = image.partition("/")
-    repository, _, digest = rest.partition("@")
-    if registry != PUBLIC_REGISTRY:
+def private_image_line(image: PinnedImage, session: botocore.session.Session) -> Line:
+    """Whether a private registry of ECR has the image by its digest: an account's, or AWS's of the region."""
+    account, region = image.ecr or ("", "")
+    ecr: Any = session.create_client("ecr", region_name=region)
+    asked = {"registryId": account, "repositoryName": image.repository, "imageIds": [{"imageDigest": image.digest}]}
+    try:
+        found = ecr.batch_get_image(**asked)["images"]
+    except (BotoCoreError, ClientError) as error:
+        return Line("image", f"{image}: {error}", "Let who deploys pull it, or set [images] to one that is there.")
+    if not found:
+        return Line("image", f"{image} is not there", "Set [images] to one that is there, or source to 'copy'.")
+    return Line("image", f"{image} is there")
+
+
+def image_line(image: PinnedImage, registry_url: str = f"https://{PUBLIC_REGISTRY}") -> Line:
+    """Whether ECR Public has the image by its digest; no other registry is asked."""
+    if image.registry != PUBLIC_REGISTRY:
         return Line("image", f"{image} is in a registry that is not asked here")
-    scope = f"repository:{repository}:pull"
+    scope = f"repository:{image.repository}:pull"
     try:
         _, granted = _ask(f"{registry_url}/token/?service={PUBLIC_REGISTRY}&scope={scope}")
         headers = {"Authorization": f"Bearer {json.loads(granted)['token']}", "Accept": _MANIFESTS}
-        _ask(f"{registry_url}/v2/{repository}/manifests/{digest}", method="HEAD", headers=headers)
+        _ask(f"{registry_url}/v2/{image.repository}/manifests/{image.digest}", method="HEAD", headers=headers)
     except (OSError, ValueError, KeyError) as error:
         return Line("image", f"{image}: {error}", _todo(error, "Set [images] to one that is there."))
     return Line("image", f"{image} is there")

@@ -10,6 +10,7 @@ from constructs import Construct
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.container_image import ContainerImage
 from decision_constructs.encryption_key import encryption_key
+from decision_constructs.image_copy import ImageCopy
 from decision_constructs.instance_type import Accelerator
 from decision_constructs.model_artifact import ModelArtifact
 from decision_constructs.settings import Settings
@@ -57,8 +58,21 @@ class ArtifactStack(Stack):
             model = ModelArtifact(self, "Model", model=settings.model, bucket=bucket, trigger=trigger(), **build)
             published["model-data-url"] = model.model_data_url
 
+        images: dict[str, Any] = {"repository": repository, **build}
+
         @cache
-        def image_uri(accelerator: Accelerator) -> str:
+        def copy_uri(first: Accelerator) -> str:
+            image, platform = settings.images.pulled(first, settings.region), first.platform
+            name = f"{first.capitalize()}Copy"
+            return ImageCopy(self, name, image=image, platform=platform, trigger=trigger(), **images).uri
+
+        def base_uri(accelerator: Accelerator) -> str:
+            if settings.images.source == "copy":
+                return copy_uri(settings.images.first_with_the_same(accelerator))
+            return str(settings.images.pulled(accelerator, settings.region))
+
+        @cache
+        def decision_image_uri(accelerator: Accelerator) -> str:
             pushed = settings.pushed_image_digest(accelerator)
             if pushed:
                 return f"{repository.repository_uri}@{pushed}"
@@ -67,13 +81,16 @@ class ArtifactStack(Stack):
                 f"{accelerator.capitalize()}Image",
                 accelerator=accelerator,
                 images=settings.images,
-                repository=repository,
+                base=settings.images.pulled(accelerator, settings.region),
+                base_uri=base_uri(accelerator),
                 trigger=trigger(),
-                **build,
+                **images,
             ).uri
 
+        if settings.chat:
+            published["chat-image-uri"] = base_uri(settings.chat.accelerator)
         for name, accelerator in settings.decision_containers.items():
-            published[f"{name}-image-uri"] = image_uri(accelerator)
+            published[f"{name}-image-uri"] = decision_image_uri(accelerator)
         for name, value in published.items():
             ssm.StringParameter(
                 self, f"{name}-parameter", parameter_name=parameter_name(environment, name), string_value=value

@@ -14,6 +14,7 @@ from decision_constructs.batch_transform import BatchTransform
 from decision_constructs.chat_endpoint import ChatEndpoint
 from decision_constructs.dashboard import EnvironmentDashboard
 from decision_constructs.decision_endpoint import DecisionEndpoint
+from decision_constructs.ecr_access import repository_arn
 from decision_constructs.endpoint import SageMakerEndpoint
 from decision_constructs.settings import Endpoint, Settings
 from stacks.artifact_stack import ArtifactStack, parameter_name
@@ -50,21 +51,28 @@ class EndpointStack(Stack):
             if encryption.kms_key
             else None,
         }
+        ours = ecr.Repository.from_repository_name(
+            self, "Repository", existing.repository or published("repository-name")
+        ).repository_arn
         seen: list[tuple[SageMakerEndpoint, Endpoint]] = []
         if settings.chat:
-            image_uri = settings.images.bases[settings.chat.accelerator]
-            chat = ChatEndpoint(self, "Chat", settings=settings.chat, image_uri=image_uri, **served)
+            image = settings.images.pulled(settings.chat.accelerator, settings.region)
+            chat = ChatEndpoint(
+                self,
+                "Chat",
+                settings=settings.chat,
+                image_uri=published("chat-image-uri"),
+                repository_arn=ours if settings.images.source == "copy" else repository_arn(image),
+                **served,
+            )
             seen.append((chat, settings.chat))
         if settings.decision:
-            repository = ecr.Repository.from_repository_name(
-                self, "Repository", existing.repository or published("repository-name")
-            )
             decision = DecisionEndpoint(
                 self,
                 "Decision",
                 settings=settings.decision,
                 image_uri=published("decision-image-uri"),
-                repository=repository,
+                repository_arn=ours,
                 **served,
             )
             seen.append((decision, settings.decision))
@@ -75,7 +83,7 @@ class EndpointStack(Stack):
                     settings=settings.batch,
                     decision=settings.decision,
                     image_uri=published("batch-image-uri"),
-                    repository=repository,
+                    repository_arn=ours,
                     **served,
                 )
         for construct, endpoint in seen:

@@ -11,6 +11,7 @@ FAMILIES = {
     "constructs/decision_constructs": {"decision_constructs"},
     "adapter/decision_adapter": {"decision_adapter"},
     "model_build": {"model_build"},
+    "image_copy": {"image_copy"},
     "client/decision_client": {"decision_client"},
     "client/decide": {"decide", "decision_client"},
     "local_cloud": {"local_cloud"},

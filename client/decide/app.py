@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import calibrate, chat, evaluate, invoke, models, status
+from decide.commands import batch, calibrate, chat, evaluate, invoke, models, playground, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -36,6 +36,8 @@ add(models.models, models.EXAMPLES)
 add(status.status, status.EXAMPLES)
 add(evaluate.evaluate, evaluate.EXAMPLES)
 add(calibrate.calibrate, calibrate.EXAMPLES)
+add(batch.batch, batch.EXAMPLES)
+add(playground.playground, playground.EXAMPLES)
 
 
 def run() -> None:

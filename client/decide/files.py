@@ -34,9 +34,10 @@ def text_of(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        number = content.count(b"\n", 0, error.start) + 1
+        line = f", line {number}" if b"\n" in content else ""
         raise InputError(
-            f"{name}, line {line}: is not UTF-8 (byte {error.start} is 0x{content[error.start]:02x}); save it as UTF-8"
+            f"{name}{line}: is not UTF-8 (byte {error.start} is 0x{content[error.start]:02x}); save it as UTF-8"
         ) from error
 
 
@@ -51,7 +52,8 @@ def json_of(text: str, name: str) -> object:
     try:
         value: object = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}") from error
+        line = f", line {error.lineno}" if "\n" in text else ""
+        raise InputError(f"{name}{line}, column {error.colno}: is not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits, a thousand brackets
         raise InputError(f"{name}: is not JSON that can be read: {error}") from error
     return value
@@ -65,3 +67,17 @@ def read_json(path: Path) -> object:
     """
     name = "stdin" if path == STANDARD_INPUT else str(path)
     return json_of(text_of(read_bytes(path), name), name)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in one step: a reader sees the old one or all of the new one.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_text(text, "utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -23,6 +23,8 @@ _LOG_IN = "check the credentials, or log in again"
 _KEY_OR_CLOCK = "check the secret key and this machine's clock"
 _MAY = "the caller needs sagemaker:InvokeEndpoint, and ssm:GetParameter to look an environment up"
 _NAME = "check the endpoint's name and the region, and that it is in service"
+_OF_ENDPOINTS = ("InvokeEndpoint", "InvokeEndpointWithResponseStream", "DescribeEndpoint")
+"""Calls to which a ValidationException says that there is no such endpoint."""
 
 CODES: dict[str, tuple[type[EndpointError], str]] = {
     **dict.fromkeys(
@@ -47,6 +49,7 @@ CODES: dict[str, tuple[type[EndpointError], str]] = {
     ),
     **dict.fromkeys(("AccessDenied", "AccessDeniedException"), (AuthenticationError, _MAY)),
     **dict.fromkeys(("ValidationError", "ValidationException"), (NotFoundError, _NAME)),
+    "ResourceNotFound": (NotFoundError, "check the name and the region"),
     "ParameterNotFound": (NotFoundError, "check the environment's name and the region, or deploy it"),
 }
 """The error for a code of AWS's, and the next step. Codes that are not here go by their HTTP status."""
@@ -90,7 +93,10 @@ def of_service(error: ClientError, needs: str = _MAY) -> EndpointError:
     if status == 413:
         return TooLargeError(sentence, status=status)
     kind, next_step = CODES.get(code, (errors.kind_of(status), ""))
-    next_step = needs if next_step is _MAY else next_step
+    if next_step is _MAY:
+        next_step = needs
+    if next_step is _NAME and error.operation_name not in _OF_ENDPOINTS:
+        next_step = ""
     return kind(f"{sentence} ({code}){next_step and '; ' + next_step}", status=status)
 
 

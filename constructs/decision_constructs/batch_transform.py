@@ -1,7 +1,6 @@
 """Decisions in bulk: a model for Batch Transform, and the definition of a job that a client completes and starts."""
 
 from aws_cdk import ArnFormat, Stack
-from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
@@ -41,7 +40,7 @@ class BatchTransform(Construct):
         decision: DecisionEndpoint,
         shared: Settings,
         image_uri: str,
-        repository: ecr.IRepository,
+        repository_arn: str,
         model_data_url: str,
         bucket: s3.IBucket,
         encryption_key: kms.IKey | None,
@@ -57,7 +56,7 @@ class BatchTransform(Construct):
             network=shared.network,
             encryption_key=encryption_key,
         )
-        role.allow_pull(repository)
+        role.allow_pull(repository_arn)
         _allow_jobs(role, bucket)
         model = ServedModel(
             self,

@@ -39,7 +39,7 @@ class BuildProject(codebuild.Project):
         output: Callable[[str], Mapping[str, str]],
         compute_type: codebuild.ComputeType,
         encryption_key: kms.IKey | None,
-        existing_role: str | None,
+        build_role: str | None,
         docker: bool = False,
         arm64: bool = False,
     ) -> None:
@@ -52,10 +52,10 @@ class BuildProject(codebuild.Project):
             folder: the folder of the repository with the buildspec.
             files: patterns below it, as in a .dockerignore; the buildspec is always among them.
             inputs: environment variables that decide what is built.
-            output: the variables that say where it goes, from the content hash.
+            output: the variables that say where from and where to, from the content hash; they win over inputs.
             compute_type: the machine.
             encryption_key: what encrypts its log and whatever CodeBuild keeps; None for AWS's own key.
-            existing_role: the ARN of a role that is used as it is; None for one of its own.
+            build_role: the ARN of a role that is used as it is; None for one of its own.
             docker: whether the build runs Docker.
             arm64: whether it runs on Graviton, as an image for Graviton has to.
         """
@@ -76,8 +76,8 @@ class BuildProject(codebuild.Project):
         )
         role_id = f"{construct_id}Role"
         self._role, role = None, None
-        if existing_role:
-            role = iam.Role.from_role_arn(scope, role_id, existing_role, mutable=False)
+        if build_role:
+            role = iam.Role.from_role_arn(scope, role_id, build_role, mutable=False)
         else:
             self._role = iam.Role(scope, role_id, assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"))
             # CDK would add wildcards: all of GetBucket*, List*, test reports, and a log group of another name

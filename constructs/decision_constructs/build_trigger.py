@@ -65,11 +65,6 @@ class BuildTrigger(Construct):
         )
         self._acknowledge_what_the_provider_does()
 
-    def acknowledge_wildcard(self, resource: str, reason: str) -> None:
-        """Let a resource of the `grants` of a build have a `*`."""
-        for function in self._functions:
-            acknowledge_wildcard(function.role or function, resource, reason)
-
     def _acknowledge_what_the_provider_does(self) -> None:
         """cdk-nag's findings in CDK's own Provider, which it has no settings for."""
         versions = "CDK's Provider calls a function with the right to all its versions; it matches nothing else."
@@ -88,21 +83,35 @@ class BuildTrigger(Construct):
         project: BuildProject,
         output: Mapping[str, str],
         grants: list[iam.PolicyStatement],
+        wildcards: Mapping[str, str] | None = None,
     ) -> CustomResource:
         """Run `project` whenever `output` is another one and does not exist.
+
+        Each build has a policy of its own, so that one may use what another has made.
 
         Args:
             construct_id: the custom resource's id, in the project's scope.
             project: its environment names everything the build reads, so that it needs no arguments.
             output: `Bucket` and `Key`, or `RepositoryName` and `ImageTag` (see the handler).
             grants: what lets the handler see whether the output exists.
+            wildcards: the resources of `grants` that have a `*`, and why.
 
         Returns:
             the resource: attributes ModelDataUrl and Sha256, or ImageUri and ImageDigest.
         """
-        build = iam.PolicyStatement(
-            actions=["codebuild:StartBuild", "codebuild:BatchGetBuilds"], resources=[project.project_arn]
+        start, log = ["codebuild:StartBuild", "codebuild:BatchGetBuilds"], project.log_group.log_group_arn
+        policy = iam.Policy(
+            project,
+            f"{construct_id}Trigger",
+            roles=[function.role for function in self._functions if function.role],
+            statements=[
+                iam.PolicyStatement(actions=start, resources=[project.project_arn]),
+                iam.PolicyStatement(actions=["logs:GetLogEvents"], resources=[log]),
+                *grants,
+            ],
         )
+        for bound, reason in (wildcards or {}).items():
+            acknowledge_wildcard(policy, bound, reason)
         resource = CustomResource(
             project,
             construct_id,
@@ -110,12 +119,7 @@ class BuildTrigger(Construct):
             resource_type="Custom::Build",
             properties={"ProjectName": project.project_name, **output},
         )
-        for function in self._functions:
-            for statement in (build, *grants):
-                function.add_to_role_policy(statement)
-            project.log_group.grant(function, "logs:GetLogEvents")
-            resource.node.add_dependency(function, function.role or function)
-        resource.node.add_dependency(project)
+        resource.node.add_dependency(*self._functions, policy, project)
         return resource
 
 

@@ -1,26 +1,17 @@
 """The decision image: our adapter on the published llama.cpp container, one for each accelerator in use."""
 
-from aws_cdk import aws_codebuild as codebuild
+from typing import Any
+
 from aws_cdk import aws_ecr as ecr
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from decision_constructs.artifact_settings import Images
-from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
+from decision_constructs.image_project import ImageProject
+from decision_constructs.image_settings import Images
 from decision_constructs.instance_type import Accelerator
+from decision_constructs.pinned_image import PinnedImage
 
-_PUSH = [
-    "ecr:BatchCheckLayerAvailability",
-    "ecr:BatchGetImage",
-    "ecr:CompleteLayerUpload",
-    "ecr:DescribeImages",
-    "ecr:GetDownloadUrlForLayer",
-    "ecr:InitiateLayerUpload",
-    "ecr:PutImage",
-    "ecr:UploadLayerPart",
-]
+_PLAYGROUND = [f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")]
 
 
 class ContainerImage(Construct):
@@ -36,39 +27,41 @@ class ContainerImage(Construct):
         *,
         accelerator: Accelerator,
         images: Images,
+        base: PinnedImage,
+        base_uri: str,
         repository: ecr.IRepository,
         trigger: BuildTrigger,
-        encryption_key: kms.IKey | None,
-        build_role: str | None,
+        **build: Any,
     ) -> None:
+        """Declare it.
+
+        Args:
+            scope: where it belongs.
+            construct_id: its id.
+            accelerator: what it runs on.
+            images: the pins.
+            base: the published container.
+            base_uri: where that is pulled from: there, or a copy of it in the repository.
+            repository: where the image goes.
+            trigger: what runs the build.
+            build: key and role of the build.
+        """
         super().__init__(scope, construct_id)
-        project = BuildProject(
+        project = ImageProject(
             self,
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
-            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
+            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py", *_PLAYGROUND],
             inputs={
-                "IMAGE_BASE": images.bases[accelerator],
-                "IMAGE_PLATFORM": "linux/arm64" if accelerator is Accelerator.ARM64 else "linux/amd64",
+                "IMAGE_BASE": base.digest,  # the same bytes from wherever they are pulled
+                "IMAGE_PLATFORM": accelerator.platform,
                 "LLAMA_CPP_PYTHON_VERSION": images.llama_cpp_python,
             },
-            output=lambda content_hash: {
-                "IMAGE_REPOSITORY_URI": repository.repository_uri,
-                "IMAGE_TAG": content_hash,
-            },
-            compute_type=codebuild.ComputeType.MEDIUM,
-            encryption_key=encryption_key,
-            existing_role=build_role,
-            docker=True,
+            output=lambda content_hash: {"IMAGE_BASE": base_uri, "IMAGE_TAG": content_hash},
+            pulled=base,
+            repository=repository,
             arm64=accelerator is Accelerator.ARM64,
+            **build,
         )
-        project.allow(_PUSH, repository.repository_arn)
-        project.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
-        describe = ["ecr:DescribeImages", "ecr:DescribeRepositories"]
-        self.uri = trigger.run(
-            "Image",
-            project=project,
-            output={"RepositoryName": repository.repository_name, "ImageTag": project.content_hash},
-            grants=[iam.PolicyStatement(actions=describe, resources=[repository.repository_arn])],
-        ).get_att_string("ImageUri")
+        self.uri = project.pushed(trigger, project.content_hash)

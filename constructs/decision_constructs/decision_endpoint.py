@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from aws_cdk import aws_ecr as ecr
 from constructs import Construct
 
 from decision_constructs.endpoint import SageMakerEndpoint
@@ -12,15 +11,7 @@ from decision_constructs.settings import DecisionEndpoint as DecisionSettings
 class DecisionEndpoint(SageMakerEndpoint):
     """Probabilities over the options of a decision."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        settings: DecisionSettings,
-        repository: ecr.IRepository,
-        **endpoint: Any,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, settings: DecisionSettings, **endpoint: Any) -> None:
         super().__init__(
             scope,
             construct_id,
@@ -29,7 +20,6 @@ class DecisionEndpoint(SageMakerEndpoint):
             network_isolation=True,
             **endpoint,
         )
-        self.role.allow_pull(repository)
 
 
 def decision_environment(settings: DecisionSettings) -> dict[str, str]:

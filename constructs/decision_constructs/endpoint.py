@@ -10,10 +10,10 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from decision_constructs.artifact_settings import Images
 from decision_constructs.data_capture import DataCapture
 from decision_constructs.encryption_key import volume_key_arn
 from decision_constructs.execution_role import WRITE_LOG, ExecutionRole
+from decision_constructs.image_settings import Images
 from decision_constructs.monitoring import EndpointMonitoring
 from decision_constructs.safe_update import SafeUpdate
 from decision_constructs.served_model import ServedModel
@@ -39,6 +39,7 @@ class SageMakerEndpoint(Construct):
         settings: Endpoint,
         shared: Settings,
         image_uri: str,
+        repository_arn: str | None,
         container_environment: Mapping[str, str],
         model_data_url: str,
         bucket: s3.IBucket | None,
@@ -54,6 +55,7 @@ class SageMakerEndpoint(Construct):
             settings: instances, time-outs, GPU, updates, scaling, alarms.
             shared: the environment's settings: network, roles, logs.
             image_uri: the container, by digest.
+            repository_arn: the repository that it is pulled from; None when anybody may pull it.
             container_environment: what the container reads.
             model_data_url: the model archive.
             bucket: where the archive lies and captured data goes; None when both are elsewhere.
@@ -84,6 +86,8 @@ class SageMakerEndpoint(Construct):
         )
         # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
         self.role.allow(WRITE_LOG, self.monitoring.log_group.log_group_arn)
+        if repository_arn:
+            self.role.allow_pull(repository_arn)
         capture = DataCapture(settings.data_capture, contract, bucket=bucket, encryption_key=encryption_key)
         capture.allow(self.role)
         model = ServedModel(

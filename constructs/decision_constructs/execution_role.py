@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from aws_cdk import Aws, Stack
-from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from decision_constructs.acknowledgement import acknowledge_wildcard
+from decision_constructs.ecr_access import KNOWS_NO_RESOURCE, LOG_IN, PULL
 from decision_constructs.encryption_key import KEY_USE
 from decision_constructs.model_artifact import BY_CONTENT, MODEL_PREFIX
 from decision_constructs.security_settings import Network
@@ -97,13 +97,10 @@ class ExecutionRole(Construct):
         for resource in resources if wildcard else ():
             acknowledge_wildcard(self, resource, wildcard or "")
 
-    def allow_pull(self, repository: ecr.IRepository) -> None:
+    def allow_pull(self, repository_arn: str) -> None:
         """Let SageMaker pull images of the repository."""
-        self.allow(
-            ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-            repository.repository_arn,
-        )
-        self.allow(["ecr:GetAuthorizationToken"], "*", wildcard="The action knows no resource.")
+        self.allow(PULL, repository_arn)
+        self.allow(LOG_IN, "*", wildcard=KNOWS_NO_RESOURCE)
 
     def _allow_network(self, network: Network) -> None:
         """SageMaker puts interfaces into the subnets, and finds out about them by actions that know no resource."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from decision_constructs.artifact_settings import Model
 from decision_constructs.instance_type import InstanceType
+from decision_constructs.model_settings import Model
 from decision_constructs.settings import ChatEndpoint, DecisionEndpoint, Endpoint
 
 _BESIDE_BYTES = 2**30

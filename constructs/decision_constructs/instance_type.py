@@ -47,6 +47,11 @@ class Accelerator(StrEnum):
     ARM64 = "arm64"
     CUDA = "cuda"
 
+    @property
+    def platform(self) -> str:
+        """What images for it are built for."""
+        return "linux/arm64" if self is Accelerator.ARM64 else "linux/amd64"
+
 
 class InstanceType(NamedTuple):
     """A parsed SageMaker hosting instance type such as `ml.g6e.xlarge`."""

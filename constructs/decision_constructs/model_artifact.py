@@ -8,9 +8,9 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from decision_constructs.artifact_settings import Model
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
+from decision_constructs.model_settings import Model
 
 MODEL_PREFIX = "models/"
 BY_CONTENT = "Archives are named by their content, and an update needs the old one beside the new one."
@@ -49,7 +49,7 @@ class ModelArtifact(Construct):
             output=lambda content_hash: {"MODEL_UPLOAD_URI": bucket.s3_url_for_object(key(content_hash))},
             compute_type=codebuild.ComputeType.MEDIUM,
             encryption_key=encryption_key,
-            existing_role=build_role,
+            build_role=build_role,
         )
         archives = bucket.arn_for_objects(f"{MODEL_PREFIX}*")
         project.allow(["s3:PutObject", "s3:AbortMultipartUpload"], archives, wildcard=BY_CONTENT)
@@ -57,7 +57,6 @@ class ModelArtifact(Construct):
             source = urlsplit(model.uri)
             gguf = s3.Bucket.from_bucket_name(self, "Source", source.netloc)
             project.allow(["s3:GetObject"], gguf.arn_for_objects(source.path.lstrip("/")))
-        trigger.acknowledge_wildcard(archives, BY_CONTENT)
         self.model_data_url = trigger.run(
             "Archive",
             project=project,
@@ -76,6 +75,7 @@ class ModelArtifact(Construct):
                     else []
                 ),
             ],
+            wildcards={archives: BY_CONTENT},
         ).get_att_string("ModelDataUrl")
 
 

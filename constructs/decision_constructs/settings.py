@@ -6,19 +6,21 @@ Each section is a frozen model; a section's own rules run beside its field check
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from decision_constructs import inference_ami
-from decision_constructs.artifact_settings import Images, Model
 from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
+from decision_constructs.image_settings import Images
 from decision_constructs.instance_type import Accelerator, InstanceType
+from decision_constructs.model_settings import Model
 from decision_constructs.monitoring_settings import Alarms, DecisionAlarms, Monitoring
 from decision_constructs.scaling import Scaling, admission_rules, scaling_rules
-from decision_constructs.section import Problem, Raw, Section, expected
+from decision_constructs.section import Problem, Raw, Section
 from decision_constructs.security_settings import DataCapture, Encryption, Existing, Network
 from decision_constructs.updates import Updates, update_rules
 
@@ -228,17 +230,11 @@ class Settings(Section):
             images = Images.model_validate(raw.get("images", {}))
         except ValidationError:
             return
+        endpoints: dict[str, Endpoint] = {}
         for contract, section in (("chat", ChatEndpoint), ("decision", DecisionEndpoint)):
-            try:
-                endpoint: Endpoint = section.model_validate(raw[contract])
-            except (KeyError, ValidationError):
-                continue
-            if endpoint.accelerator not in images.bases:
-                name = endpoint.accelerator.value
-                yield ("images", name), f"missing; {contract} runs on {name}: {expected(Images, name)}"
-            told = inference_ami.problem(endpoint.inference_ami, images.cuda_major)
-            if endpoint.accelerator is Accelerator.CUDA and told:
-                yield (contract, "inference_ami"), told
+            with suppress(KeyError, ValidationError):
+                endpoints[contract] = section.model_validate(raw[contract])
+        yield from images.misfits(endpoints, raw.get("region"), in_vpc="network" in raw)
 
     @property
     def uses_bucket(self) -> bool:

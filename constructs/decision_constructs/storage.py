@@ -13,6 +13,8 @@ from decision_constructs.security_settings import Existing
 from decision_constructs.settings import Settings
 
 CAPTURE_PREFIX = "data-capture/"
+COPY_TAG_PREFIX = "copy-"
+"""Tags of copied images. They are pushed once and serve long: builds of ours must not push them out."""
 _IMAGES_KEPT = 50
 """An image in use is one of the last pushed, unless this many others were pushed while it served."""
 
@@ -105,7 +107,9 @@ def image_repository(
         image_scan_on_push=True,
         lifecycle_rules=[
             ecr.LifecycleRule(tag_status=ecr.TagStatus.UNTAGGED, max_image_age=Duration.days(7), rule_priority=1),
-            ecr.LifecycleRule(tag_status=ecr.TagStatus.ANY, max_image_count=_IMAGES_KEPT, rule_priority=2),
+            # what one rule counts, a later one leaves alone
+            ecr.LifecycleRule(tag_prefix_list=[COPY_TAG_PREFIX], max_image_count=_IMAGES_KEPT, rule_priority=2),
+            ecr.LifecycleRule(tag_status=ecr.TagStatus.ANY, max_image_count=_IMAGES_KEPT, rule_priority=3),
         ],
         removal_policy=removal_policy,
         empty_on_delete=removal_policy is RemovalPolicy.DESTROY,

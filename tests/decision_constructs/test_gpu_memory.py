@@ -1,7 +1,7 @@
 """When a model does not fit into the GPUs, by numbers."""
 
-from decision_constructs.artifact_settings import Model
 from decision_constructs.gpu_memory import warnings
+from decision_constructs.model_settings import Model
 from decision_constructs.settings import ChatEndpoint, DecisionEndpoint
 
 GIB = 2**30

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from aws_cdk.region_info import Fact, FactName
 
-from decision_constructs import settings
+from decision_constructs import deep_learning_containers, settings
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.instance_type import Accelerator, InstanceType
 from decision_constructs.section import Section
@@ -82,6 +83,93 @@ def test_an_image_by_tag_or_with_a_short_digest_is_refused(tmp_path: Path, image
     found = problems(tmp_path, MODEL + f'{CPU_DECISION}[images]\ncpu = "{image}"\n')
     assert len(found) == 1
     assert found[0].startswith(f"images.cpu: '{image}': expected an image pinned by digest")
+
+
+CPU_CHAT = '[chat]\ninstance_type = "ml.c6i.large"\n'
+OWN_IMAGE = f'cpu = "111122223333.dkr.ecr.eu-west-1.amazonaws.com/mine@sha256:{SHA256}"\n'
+VPC = '[network]\nsubnet_ids = ["subnet-1"]\nsecurity_group_ids = ["sg-1"]\n'
+
+
+@pytest.mark.parametrize(
+    ("region", "images", "more", "problem"),
+    [
+        ("us-east-1", 'source = "mirror"', "", "images.source: 'mirror': expected 'copy' (into our repository), "),
+        (
+            "us-gov-west-1",
+            'source = "regional"',
+            "",
+            "images.source: 'regional': AWS names no registry of Deep Learning Containers in us-gov-west-1; set 'copy'",
+        ),
+        (
+            "us-east-1",
+            f'source = "regional"\n{OWN_IMAGE}',
+            "",
+            f"images.cpu: '111122223333.dkr.ecr.eu-west-1.amazonaws.com/mine@sha256:{SHA256}' is none of AWS's Deep ",
+        ),
+        (
+            "us-east-1",
+            'source = "direct"',
+            VPC,
+            "images.source: 'direct': an endpoint in a VPC cannot pull from public.ecr.aws; set 'copy'",
+        ),
+        (
+            "cn-north-1",
+            'source = "direct"',
+            "",
+            "images.source: 'direct': an endpoint in cn-north-1 cannot pull from public.ecr.aws; set 'copy'",
+        ),
+        (
+            "us-east-1",
+            f'source = "direct"\n{OWN_IMAGE}',
+            "",
+            "images.source: 'direct': an endpoint in us-east-1 pulls from ECR of us-east-1, not from 1111",
+        ),
+        (
+            "us-east-1",
+            f'source = "direct"\ncpu = "ghcr.io/x/llama@sha256:{SHA256}"',
+            "",
+            "images.source: 'direct': an endpoint pulls from ECR, not from ghcr.io; set 'copy'",
+        ),
+    ],
+)
+def test_a_source_that_no_endpoint_could_pull_from_is_refused(
+    tmp_path: Path, region: str, images: str, more: str, problem: str
+) -> None:
+    text = MODEL.replace("us-east-1", region)
+    [found] = problems(tmp_path, f"{text}[images]\n{images}\n{more}{CPU_CHAT}")
+    assert found.startswith(problem)
+
+
+def test_only_the_chat_endpoint_runs_a_published_image_itself(tmp_path: Path) -> None:
+    direct = f'{MODEL}[images]\nsource = "direct"\n{VPC}'
+    assert load(tmp_path, direct + CPU_DECISION).images.source == "direct"
+    assert len(problems(tmp_path, direct + CPU_DECISION + CPU_CHAT)) == 1
+
+
+def test_an_image_is_pulled_from_the_region_s_registry_of_the_region_s_partition(tmp_path: Path) -> None:
+    def pulled(region: str) -> str:
+        text = MODEL.replace("us-east-1", region)
+        images = load(tmp_path, f'{text}[images]\nsource = "regional"\n{CPU_CHAT}').images
+        return str(images.pulled(Accelerator.CPU, region)).partition("@")[0]
+
+    assert pulled("us-east-1") == "763104351884.dkr.ecr.us-east-1.amazonaws.com/llama-cpp"
+    assert pulled("eu-south-1") == "692866216735.dkr.ecr.eu-south-1.amazonaws.com/llama-cpp"
+    assert pulled("cn-north-1") == "727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/llama-cpp"
+
+
+def test_cdk_knows_no_other_account_of_a_region_s_registry() -> None:
+    ours = deep_learning_containers.ACCOUNTS
+    theirs = {region: Fact.find(region, FactName.DLC_REPOSITORY_ACCOUNT) for region in ours}
+    assert {region: account for region, account in theirs.items() if account not in (None, ours[region])} == {}
+    assert set(ours) <= set(Fact.regions)
+
+
+def test_accelerators_with_one_image_share_its_copy(tmp_path: Path) -> None:
+    image = f"public.ecr.aws/mine/everywhere@sha256:{SHA256}"
+    text = f'{MODEL}{CPU_CHAT}[images]\ncpu = "{image}"\ncuda = "{image}"\narm64 = "{image}"\ncuda_major = 12\n'
+    images = load(tmp_path, text).images
+    firsts = [images.first_with_the_same(one) for one in (Accelerator.CPU, Accelerator.CUDA, Accelerator.ARM64)]
+    assert firsts == [Accelerator.CPU, Accelerator.CPU, Accelerator.ARM64]
 
 
 @pytest.mark.parametrize(

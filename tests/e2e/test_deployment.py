@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +24,9 @@ from decision_client import (
     InvalidRequestError,
     NotFoundError,
 )
+from decision_constructs import settings
 from local_cloud import Cloud, client_environment, client_settings, demo, deployment
+from local_cloud.cloud import REPOSITORY_ROOT
 from local_cloud.errors import DeploymentError
 
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -50,6 +53,12 @@ def test_a_decision_comes_back_with_probabilities_and_what_produced_them(
     assert math.isclose(sum(result["probabilities"]), 1.0, abs_tol=1e-9)
     assert 0 < result["allowed_token_mass"] <= 1
     assert SHA256 in json.dumps(result["model"])
+
+
+def test_the_container_has_a_page_to_try_decisions_on(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    with urllib.request.urlopen(demo.playground(cloud, endpoints)) as answer:
+        page = answer.read().decode()
+    assert "<title>Decision playground</title>" in page
 
 
 def test_decisions_over_one_state_score_the_same_bits_as_alone(cloud: Cloud, endpoints: dict[str, str]) -> None:
@@ -231,14 +240,28 @@ def test_a_refusal_reaches_the_caller_with_the_container_s_status_and_sentence(
     assert "options" in json.loads(response["OriginalMessage"])["error"]
 
 
-def test_sagemaker_runs_the_decision_image_by_digest(cloud: Cloud, endpoints: dict[str, str]) -> None:
+@pytest.mark.parametrize("contract", ["chat", "decision"])
+def test_sagemaker_runs_each_container_by_digest_from_our_own_repository(
+    cloud: Cloud, endpoints: dict[str, str], contract: str
+) -> None:
     sagemaker = deployment.client(cloud, "sagemaker")
-    endpoint = sagemaker.describe_endpoint(EndpointName=endpoints["decision"])
+    endpoint = sagemaker.describe_endpoint(EndpointName=endpoints[contract])
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     model = sagemaker.describe_model(ModelName=config["ProductionVariants"][0]["ModelName"])
     repository, digest = model["PrimaryContainer"]["Image"].split("@")
-    images = deployment.client(cloud, "ecr").describe_images(repositoryName=repository.partition("/")[2])
-    assert digest in [image["imageDigest"] for image in images["imageDetails"]]
+    ours = deployment.client(cloud, "ecr").describe_repositories()["repositories"]
+    [name] = [one["repositoryName"] for one in ours if one["repositoryUri"] == repository]
+    images = deployment.client(cloud, "ecr").describe_images(repositoryName=name)["imageDetails"]
+    assert digest in [image["imageDigest"] for image in images]
+
+
+def test_the_chat_container_is_a_copy_of_the_pinned_one(cloud: Cloud, endpoints: dict[str, str]) -> None:
+    [deployed] = deployment.client(cloud, "sagemaker").describe_endpoint(EndpointName=endpoints["chat"])[
+        "ProductionVariants"
+    ][0]["DeployedImages"]
+    pinned = settings.load("local", REPOSITORY_ROOT / "environments").images.cpu
+    assert deployed["ResolvedImage"].partition("@")[2] == pinned.partition("@")[2]
+    assert not deployed["ResolvedImage"].startswith("public.ecr.aws/")
 
 
 def test_a_second_deployment_builds_nothing_and_leaves_the_endpoints_alone(

@@ -110,6 +110,31 @@ def test_push_of_what_was_not_built_is_refused(workshop):
     assert (outcome.returncode, "does not exist locally" in outcome.stderr) == (1, True)
 
 
+def test_a_copy_of_a_published_image_has_its_digest_and_an_index_of_it_another(workshop, unique):
+    ecr = workshop.client("ecr")
+    name = unique("copied")
+    uri = ecr.create_repository(repositoryName=name)["repository"]["repositoryUri"]
+    workshop.docker("login", "-u", "AWS", "--password-stdin", REGISTRY, text="secret")
+
+    create = ("buildx", "imagetools", "create")
+    copied = workshop.docker(*create, "--prefer-index=false", "--tag", f"{uri}:copy", BASE)
+    indexed = workshop.docker(*create, "--tag", f"{uri}:index", BASE)
+
+    assert (copied.returncode, indexed.returncode) == (0, 0), copied.stderr + indexed.stderr
+    found = {one["imageTags"][0]: one for one in ecr.describe_images(repositoryName=name)["imageDetails"]}
+    assert found["copy"]["imageDigest"] == BASE.partition("@")[2]
+    assert found["index"]["imageDigest"] != BASE.partition("@")[2]
+    assert "manifest.list" in found["index"]["imageManifestMediaType"]
+
+
+def test_an_image_tool_wants_a_digest_and_a_login(workshop, unique):
+    by_tag = workshop.docker("buildx", "imagetools", "inspect", "--raw", "public.ecr.aws/x/llama-cpp:latest")
+    elsewhere = workshop.docker("buildx", "imagetools", "create", "--tag", "elsewhere.example/x:1", BASE)
+
+    assert (by_tag.returncode, "is not pinned" in by_tag.stderr) == (1, True)
+    assert (elsewhere.returncode, "no basic auth credentials for elsewhere" in elsewhere.stderr) == (1, True)
+
+
 def test_ignored_files_are_not_part_of_the_image(workshop, context):
     (context / ".dockerignore").write_text("# caches\n**/__pycache__\n*.md\n!README.md\n")
     build(workshop, context, "ignored:1")

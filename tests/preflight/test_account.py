@@ -34,7 +34,25 @@ def quota(aws: StubbedSession, defaults: dict[str, float], applied: dict[str, fl
 
 
 def not_deployed(aws: StubbedSession, endpoints: tuple[str, ...] = (), groups: tuple[str, ...] = ()) -> None:
-    aws.stubbed("cloudformation").add_client_error("describe_stacks", "ValidationError")
+    aws.stubbed("cloudformation").add_client_error("list_stack_resources", "ValidationError")
+    has(aws, endpoints, groups)
+
+
+def deployed(aws: StubbedSession, *physical_ids: str) -> None:
+    made = [
+        {
+            "LogicalResourceId": "One",
+            "PhysicalResourceId": physical_id,
+            "ResourceType": "x",
+            "LastUpdatedTimestamp": 0,
+            "ResourceStatus": "CREATE_COMPLETE",
+        }
+        for physical_id in physical_ids
+    ]
+    aws.stubbed("cloudformation").add_response("list_stack_resources", {"StackResourceSummaries": made})
+
+
+def has(aws: StubbedSession, endpoints: tuple[str, ...] = (), groups: tuple[str, ...] = ()) -> None:
     aws.stubbed("sagemaker").add_response(
         "list_endpoints",
         {
@@ -92,27 +110,47 @@ def test_what_is_missing_comes_with_what_to_do(aws: StubbedSession, chosen: Sett
     signed_in(aws)
     aws.stubbed("ssm").add_client_error("get_parameter", "ParameterNotFound")
     quota(aws, {"ml.c6i.large for endpoint usage": 1}, {})
-    name = "decision-endpoints-test-decision"
-    not_deployed(aws, (f"{name}-2", name), (f"/aws/sagemaker/Endpoints/{name}",))
+    not_deployed(aws, (f"{NAME}-2", NAME), (GROUP,))
     assert [line.todo for line in told(aws, chosen)] == [
         None,
         "Run make bootstrap ENV=test.",
         "2 are needed. Ask for them in Service Quotas, Amazon SageMaker, in us-east-1.",
         "Delete it, or give the environment another name.",
-        "Delete it, or give the environment another name.",
+        f"Keep what it says elsewhere, then aws logs delete-log-group --log-group-name {GROUP} (docs/deploy.md).",
     ]
+
+
+NAME = "decision-endpoints-test-decision"
+GROUP = f"/aws/sagemaker/Endpoints/{NAME}"
+ENDPOINT = f"arn:aws:sagemaker:us-east-1:111122223333:endpoint/{NAME}"
 
 
 def test_an_environment_that_is_deployed_has_its_own_names(aws: StubbedSession, chosen: Settings) -> None:
     signed_in(aws)
     bootstrapped(aws, "5")
     quota(aws, {}, {"ml.c6i.large for endpoint usage": 2})
-    aws.stubbed("cloudformation").add_response(
-        "describe_stacks", {"Stacks": [{"StackName": "x", "CreationTime": 0, "StackStatus": "UPDATE_COMPLETE"}]}
-    )
+    deployed(aws, ENDPOINT, GROUP)
+    has(aws, (NAME,), (GROUP,))
     lines = told(aws, chosen)
     assert lines[1] == Line("bootstrap", "version 5", "Run make bootstrap ENV=test.")
-    assert lines[-1] == Line("names", "decision-endpoints-test-endpoints is deployed: this is an update")
+    assert lines[-2:] == [
+        Line("names", f"endpoint {NAME} is the environment's own"),
+        Line("names", f"log group {GROUP} is the environment's own"),
+    ]
+
+
+def test_a_log_group_that_sagemaker_made_before_the_stack_had_one_is_told(
+    aws: StubbedSession, chosen: Settings
+) -> None:
+    signed_in(aws)
+    bootstrapped(aws)
+    quota(aws, {}, {"ml.c6i.large for endpoint usage": 2})
+    deployed(aws, ENDPOINT)
+    has(aws, (NAME,), (GROUP,))
+    assert str(told(aws, chosen)[-1]) == (
+        f"TODO  names: log group {GROUP} is there already, and the environment has not made it. Keep what it says "
+        f"elsewhere, then aws logs delete-log-group --log-group-name {GROUP} (docs/deploy.md)."
+    )
 
 
 def test_what_may_not_be_looked_at_is_told_and_the_rest_still_is(aws: StubbedSession, chosen: Settings) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from decision_constructs.pinned_image import PinnedImage
 from preflight import sources
 from preflight.line import Line
 from tests.preflight.conftest import REVISION, SHA256, StubbedSession, load
@@ -68,14 +69,49 @@ def test_an_image_is_looked_for_by_its_digest(server: Server) -> None:
     digest = f"sha256:{SHA256}"
     answers["/token/"] = (200, {}, b'{"token": "t"}')
     answers[f"/v2/x/llama-cpp/manifests/{digest}"] = (200, {}, b"")
-    assert sources.image_line(f"public.ecr.aws/x/llama-cpp@{digest}", url).todo is None
-    missing = sources.image_line(f"public.ecr.aws/x/llama-cpp@sha256:{'1' * 64}", url)
+    assert sources.image_line(PinnedImage.parse(f"public.ecr.aws/x/llama-cpp@{digest}"), url).todo is None
+    missing = sources.image_line(PinnedImage.parse(f"public.ecr.aws/x/llama-cpp@sha256:{'1' * 64}"), url)
     assert "404" in missing.found
     assert missing.todo == "Set [images] to one that is there."
 
 
+REGIONAL = {
+    "registryId": "763104351884",
+    "repositoryName": "llama-cpp",
+    "imageIds": [{"imageDigest": "sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"}],
+}
+
+
+def image_lines(aws: StubbedSession, folder: Path) -> list[Line]:
+    text = f'[images]\nsource = "regional"\n{CPU}'
+    model = f'uri = "s3://models/a/tiny.gguf"\nsha256 = "{SHA256}"\n'
+    aws.stubbed("s3").add_response("head_object", {"ContentLength": 99})
+    return [line for line in sources.lines(load(folder, text, model=model), aws) if line.what == "image"]
+
+
+def test_an_image_of_a_private_registry_is_asked_of_its_account(aws: StubbedSession, tmp_path: Path) -> None:
+    image = {"imageId": REGIONAL["imageIds"][0]}
+    aws.stubbed("ecr").add_response("batch_get_image", {"images": [image]}, REGIONAL)
+    [line] = image_lines(aws, tmp_path)
+    assert line.todo is None
+    assert line.found.startswith("763104351884.dkr.ecr.us-east-1.amazonaws.com/llama-cpp@sha256:1f19")
+
+
+def test_an_image_that_a_private_registry_has_not_is_told(aws: StubbedSession, tmp_path: Path) -> None:
+    aws.stubbed("ecr").add_response("batch_get_image", {"images": []}, REGIONAL)
+    [line] = image_lines(aws, tmp_path)
+    assert line.todo == "Set [images] to one that is there, or source to 'copy'."
+
+
+def test_a_private_registry_that_may_not_be_asked_is_told(aws: StubbedSession, tmp_path: Path) -> None:
+    aws.stubbed("ecr").add_client_error("batch_get_image", "AccessDeniedException", expected_params=REGIONAL)
+    [line] = image_lines(aws, tmp_path)
+    assert "AccessDeniedException" in line.found
+    assert line.todo == "Let who deploys pull it, or set [images] to one that is there."
+
+
 def test_a_registry_that_cannot_be_reached_is_a_matter_of_the_network(server: Server) -> None:
-    image = f"public.ecr.aws/x/llama-cpp@sha256:{SHA256}"
+    image = PinnedImage.parse(f"public.ecr.aws/x/llama-cpp@sha256:{SHA256}")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
     assert sources.image_line(image, nobody).todo == "Check the network and its proxy."
@@ -85,7 +121,7 @@ def test_a_registry_that_cannot_be_reached_is_a_matter_of_the_network(server: Se
 
 def test_only_images_that_are_fetched_are_looked_for(tmp_path: Path) -> None:
     def digests(text: str) -> set[str]:
-        return {image.partition("@sha256:")[2][:4] for image in sources.fetched_images(load(tmp_path, text))}
+        return {image.digest[7:11] for image in sources.fetched_images(load(tmp_path, text))}
 
     gpu = '[decision]\ninstance_type = "ml.g6.xlarge"\n'
     pushed = f'[existing]\nrepository = "mine"\n{CPU}image_digest = "sha256:{SHA256}"\n'

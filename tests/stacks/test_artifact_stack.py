@@ -74,31 +74,86 @@ def environment_variables(project: dict[str, Any]) -> dict[str, Any]:
     return {one["Name"]: one["Value"] for one in project["Properties"]["Environment"]["EnvironmentVariables"]}
 
 
-def test_there_is_a_project_for_the_model_and_for_each_image_that_runs(template: Templates) -> None:
-    projects = resources(template("dev", "Artifacts"), "AWS::CodeBuild::Project").values()
-    variables = [environment_variables(project) for project in projects]
+CPU_DIGEST = "sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
+CUDA_DIGEST = "sha256:9f2eb2d9cbdc3172c2046117c4a43401bc95dbabdc3e2aeaa35daa11565c8b36"
 
-    model = next(one for one in variables if "MODEL_UPLOAD_URI" in one)
+
+def started(artifacts: Template) -> list[dict[str, Any]]:
+    """The variables of each build that a deployment runs."""
+    projects = resources(artifacts, "AWS::CodeBuild::Project")
+    builds = resources(artifacts, "Custom::Build").values()
+    variables = [environment_variables(projects[build["Properties"]["ProjectName"]["Ref"]]) for build in builds]
+    assert len(variables) == len(projects)
+    return variables
+
+
+def test_the_model_is_built_from_what_the_settings_pin(template: Templates) -> None:
+    [model] = [one for one in started(template("dev", "Artifacts")) if "MODEL_UPLOAD_URI" in one]
     assert model["MODEL_GGUF_REPOSITORY"] == "bartowski/Qwen_Qwen3.5-4B-GGUF"
     assert model["MODEL_GGUF_REVISION"] == "4168f45a16a1290d65a4ec0fa312ae917a4c15d6"
     assert model["MODEL_GGUF_SHA256"] == "13c16f426047e2de38cd075bdade4a7bcbc8c774384876f677740cda65f8a983"
     assert model["MODEL_TOKENIZER_REVISION"] == "851bf6e806efd8d0a36b00ddf55e13ccb7b8cd0a"
-    bases = [one["IMAGE_BASE"].split("@")[1] for one in variables if "IMAGE_BASE" in one]
-    assert bases == ["sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"]
-    assert len(variables) == 1 + len(bases)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_a_deployment_runs_the_build_of_the_model_and_of_the_image_that_is_served(
-    template: Templates, environment: str
+@pytest.mark.parametrize(("environment", "digest"), [("local", CPU_DIGEST), ("dev", CPU_DIGEST), ("prod", CUDA_DIGEST)])
+def test_a_container_is_copied_once_and_the_image_that_is_served_is_built_on_the_copy(
+    template: Templates, environment: str, digest: str
 ) -> None:
     artifacts = template(environment, "Artifacts")
-    builds = resources(artifacts, "Custom::Build").values()
-    projects = resources(artifacts, "AWS::CodeBuild::Project")
-    started = [environment_variables(projects[build["Properties"]["ProjectName"]["Ref"]]) for build in builds]
-    served = "sha256:9f2e" if environment == "prod" else "sha256:1f19"
-    assert sorted("IMAGE_BASE" in one for one in started) == [False, True]
-    assert all(f"@{served}" in one["IMAGE_BASE"] for one in started if "IMAGE_BASE" in one)
+    [copied] = [one for one in started(artifacts) if "IMAGE_SOURCE" in one]
+    [built] = [one for one in started(artifacts) if "IMAGE_BASE" in one]
+    assert copied["IMAGE_SOURCE"] == f"public.ecr.aws/deep-learning-containers/llama-cpp@{digest}"
+    assert copied["IMAGE_TAG"] == f"copy-amd64-{digest.removeprefix('sha256:')}"
+    copy, attribute = built["IMAGE_BASE"]["Fn::GetAtt"]
+    assert attribute == "ImageUri"
+    assert resources(artifacts, "Custom::Build")[copy]["Properties"]["ImageTag"] == copied["IMAGE_TAG"]
+
+
+def published(template: Template) -> dict[str, Any]:
+    return {
+        one["Properties"]["Name"].rpartition("/")[2]: one["Properties"]["Value"]
+        for one in resources(template, "AWS::SSM::Parameter").values()
+    }
+
+
+def test_the_chat_endpoint_runs_the_copy_that_the_decision_image_is_built_on(template: Templates) -> None:
+    artifacts = template("dev", "Artifacts")
+    [built] = [one for one in started(artifacts) if "IMAGE_BASE" in one]
+    assert published(artifacts)["chat-image-uri"] == built["IMAGE_BASE"]
+
+
+def test_each_image_is_copied_that_something_runs_on(template: Templates) -> None:
+    copied = [one["IMAGE_SOURCE"] for one in started(template("guarded", "Artifacts")) if "IMAGE_SOURCE" in one]
+    assert sorted(
+        copied
+    ) == [  # the chat endpoint and the transform jobs share the one, the decision endpoint has the other
+        f"222233334444.dkr.ecr.eu-central-1.amazonaws.com/shared/llama-cpp@sha256:{'1' * 64}",
+        f"public.ecr.aws/deep-learning-containers/llama-cpp@{CUDA_DIGEST}",
+    ]
+
+
+def test_a_build_may_pull_from_the_private_repository_that_an_image_comes_from(template: Templates) -> None:
+    readers = [
+        name
+        for name, policy in resources(template("guarded", "Artifacts"), "AWS::IAM::Policy").items()
+        if ":ecr:eu-central-1:222233334444:repository/shared/llama-cpp" in json.dumps(policy)
+    ]
+    assert [name[:12] for name in readers] == ["CpuCopyBuild", "CpuImageBuil"]
+
+
+def test_nothing_is_copied_where_images_are_pulled_from_where_they_are(template: Templates) -> None:
+    built = started(template("lodger", "Artifacts"))
+    assert not [one for one in built if "IMAGE_SOURCE" in one]
+    assert {one["IMAGE_BASE"] for one in built if "IMAGE_BASE" in one} == {
+        f"public.ecr.aws/deep-learning-containers/llama-cpp@sha256:{'0' * 64}",
+        f"public.ecr.aws/deep-learning-containers/llama-cpp@{CPU_DIGEST}",
+    }
+
+
+def test_a_regional_image_is_that_of_the_region_by_the_same_digest(template: Templates) -> None:
+    assert published(template("packed", "Artifacts"))["chat-image-uri"] == (
+        f"763104351884.dkr.ecr.eu-central-1.amazonaws.com/llama-cpp@{CPU_DIGEST}"
+    )
 
 
 def test_a_build_starts_only_when_project_and_permissions_are_there(template: Templates) -> None:
@@ -127,7 +182,7 @@ def test_the_output_of_a_build_is_named_by_what_goes_into_it(template: Templates
     assert keys(local, "ImageTag") == keys(dev, "ImageTag")
 
 
-def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Path]) -> None:
+def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Path], repository_root: Path) -> None:
     assembly = synthesize("local")
     sources = [
         {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
@@ -135,9 +190,13 @@ def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Pa
     ]
     model = next(files for files in sources if "model_build/buildspec.yml" in files)
     image = next(files for files in sources if "adapter/buildspec.yml" in files)
+    copy = next(files for files in sources if "image_copy/buildspec.yml" in files)
     assert {"model_build/__main__.py", "model_build/requirements.txt"} <= model
     assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.txt", "adapter/image_build.py"} <= image
+    page = repository_root / "adapter" / "decision_adapter" / "playground"
+    assert {str(file.relative_to(repository_root)) for file in page.iterdir() if file.is_file()} <= image
     assert all(file.startswith("model_build/") for file in model)
+    assert copy == {f"image_copy/{name}" for name in ("__init__.py", "__main__.py", "buildspec.yml", "copy.py")}
     assert all(file.startswith("adapter/") and not file.endswith((".pyc", ".md")) for file in image)
 
 

@@ -48,12 +48,8 @@ def test_prod_offloads_every_layer(template: Templates) -> None:
     assert model["PrimaryContainer"]["Environment"]["SEMIF_N_GPU_LAYERS"] == "-1"
 
 
-def test_the_chat_endpoint_runs_the_published_container_by_digest(template: Templates) -> None:
+def test_the_chat_container_gets_the_options_of_llama_server(template: Templates) -> None:
     container = only(template("dev", "Endpoints"), "AWS::SageMaker::Model", "Chat")["Properties"]["PrimaryContainer"]
-    assert container["Image"] == (
-        "public.ecr.aws/deep-learning-containers/llama-cpp"
-        "@sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
-    )
     assert container["Environment"] == {
         "SM_LLAMA_CPP_CTX_SIZE": "8192",
         "SM_LLAMA_CPP_N_GPU_LAYERS": "0",
@@ -61,12 +57,33 @@ def test_the_chat_endpoint_runs_the_published_container_by_digest(template: Temp
     }
 
 
-def test_image_and_model_are_what_the_builds_handed_on(template: Templates) -> None:
+@pytest.mark.parametrize("contract", ["Chat", "Decision"])
+def test_image_and_model_are_what_the_builds_handed_on(template: Templates, contract: str) -> None:
     endpoints = template("dev", "Endpoints")
     parameters = {name: one.get("Default") for name, one in endpoints.find_parameters("*").items()}
-    container = only(endpoints, "AWS::SageMaker::Model", "Decision")["Properties"]["PrimaryContainer"]
-    assert parameters[container["Image"]["Ref"]] == "/decision-endpoints/dev/artifacts/decision-image-uri"
+    container = only(endpoints, "AWS::SageMaker::Model", contract)["Properties"]["PrimaryContainer"]
+    image = f"/decision-endpoints/dev/artifacts/{contract.lower()}-image-uri"
+    assert parameters[container["Image"]["Ref"]] == image
     assert parameters[container["ModelDataUrl"]["Ref"]] == "/decision-endpoints/dev/artifacts/model-data-url"
+
+
+def pulled(template: Template, contract: str) -> list[str]:
+    """The repositories that an endpoint may pull from."""
+    return [
+        json.dumps(statement["Resource"])
+        for statement in only(template, "AWS::IAM::Policy", contract)["Properties"]["PolicyDocument"]["Statement"]
+        if "ecr:BatchGetImage" in statement["Action"]
+    ]
+
+
+def test_an_endpoint_pulls_from_the_repository_that_its_image_is_in_and_from_no_other(template: Templates) -> None:
+    for contract in ("Chat", "Decision"):
+        [ours] = pulled(template("dev", "Endpoints"), contract)
+        assert "repositoryname" in ours
+    [regional] = pulled(template("packed", "Endpoints"), "Chat")
+    assert ":ecr:eu-central-1:763104351884:repository/llama-cpp" in regional
+    [ours] = pulled(template("packed", "Endpoints"), "Decision")
+    assert ":repository/platform/models" in ours
 
 
 @pytest.mark.parametrize("contract", ["Chat", "Decision"])

@@ -1,4 +1,4 @@
-"""Settings of what endpoints are made of: the model that is packed and the containers that serve it."""
+"""Settings of the model that is packed and served."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from decision_constructs.instance_type import Accelerator
 from decision_constructs.section import Problem, Raw, Section, expected
-
-_PUBLISHED = "public.ecr.aws/deep-learning-containers/llama-cpp"
 
 # no `..`, nothing a shell or a URI would read in another way; `-00001-of-00002` is one part of a split model
 _PLAIN_PATH = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+ -]*/)*[A-Za-z0-9_][A-Za-z0-9_.+ -]*"
@@ -35,13 +32,6 @@ ArchiveUri = Annotated[
 GgufUri = Annotated[
     str,
     Field(pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.gguf$", description="s3://bucket/key.gguf"),
-]
-ImageReference = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z0-9][a-zA-Z0-9_.:-]*(/[a-zA-Z0-9_.-]+)+@sha256:[0-9a-f]{64}$",
-        description="an image pinned by digest, repository@sha256:<64 hex digits>; a tag can change under the endpoint",
-    ),
 ]
 
 
@@ -88,35 +78,3 @@ class Model(Section):
             yield ("sha256",), f"missing; {expected(cls, 'sha256')}"
         for key in {"sha256", "tokenizer"} & raw.keys() if "archive_uri" in raw else ():
             yield (key,), "is for packing, and archive_uri is packed already; remove it"
-
-
-class Images(Section):
-    """The published llama.cpp containers, pinned. The chat endpoint runs one; the decision images are built on them.
-
-    `arm64` has no default: no digest of it has been checked with this release.
-    """
-
-    cpu: ImageReference = f"{_PUBLISHED}@sha256:1f19c220f5f169228f20cdddca00f4838be22a3a1ce9002bc444006adc3d6d43"
-    cuda: ImageReference = f"{_PUBLISHED}@sha256:9f2eb2d9cbdc3172c2046117c4a43401bc95dbabdc3e2aeaa35daa11565c8b36"
-    arm64: ImageReference | None = None
-    cuda_major: Annotated[int, Field(ge=11, le=99, description="the major version of CUDA in images.cuda, e.g. 13")] = (
-        13
-    )
-    llama_cpp_python: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", description="the release that fits the base's libllama, e.g. 0.3.35"
-        ),
-    ] = "0.3.35"
-
-    @classmethod
-    def rules(cls, raw: Raw) -> Iterator[Problem]:
-        """Another CUDA image has another CUDA."""
-        if "cuda" in raw and "cuda_major" not in raw:
-            yield ("cuda_major",), f"missing; another image may have another CUDA: {expected(cls, 'cuda_major')}"
-
-    @property
-    def bases(self) -> dict[Accelerator, str]:
-        """The published image for each accelerator that has one, `repository@sha256:…`."""
-        images = {Accelerator.CPU: self.cpu, Accelerator.ARM64: self.arm64, Accelerator.CUDA: self.cuda}
-        return {accelerator: image for accelerator, image in images.items() if image}
