@@ -29,8 +29,8 @@ class Calibrated:
             "way": fitted.way,
             "before": _quality(fitted.before),
             "after_out_of_fold": _quality(fitted.after),
-            "gain": vars(fitted.gain),
-            "tried": [{**vars(one), "gain": vars(one.gain)} for one in fitted.tried],
+            "gain": fitted.gain.as_json(),
+            "tried": [{**vars(one), "gain": one.gain.as_json()} for one in fitted.tried],
         }
 
 

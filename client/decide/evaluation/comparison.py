@@ -1,5 +1,6 @@
 """Two runs over the same decisions: which is better, and whether that is more than chance."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,10 @@ class Difference:
         """Whether the interval leaves out 0."""
         return self.low > 0 or self.high < 0
 
+    def as_json(self) -> dict[str, float | None]:
+        """For programs; None where there is no interval."""
+        return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -54,8 +59,8 @@ class Comparison:
         return {
             **{name: getattr(self, name) for name in ("rows", "both", "only_a", "only_b", "neither", "other_choice")},
             "mcnemar_p": self.p_value,
-            "accuracy_difference": vars(self.accuracy),
-            "log_loss_difference": vars(self.log_loss) if self.log_loss else None,
+            "accuracy_difference": self.accuracy.as_json(),
+            "log_loss_difference": self.log_loss.as_json() if self.log_loss else None,
         }
 
 
