@@ -46,6 +46,19 @@ def test_a_decision_and_what_answered_it(decide: Callable[..., command.Ended]) -
     assert models.json["gguf"]["sha256"] == SHA256
 
 
+def test_labelled_decisions_are_evaluated(
+    decide: Callable[..., command.Ended], folder: Path, repository_root: Path
+) -> None:
+    labels = (repository_root / "docs" / "examples" / "support-decisions.jsonl").read_text("utf-8").splitlines()[:6]
+    (folder / "labelled.jsonl").write_text("\n".join(labels), encoding="utf-8")
+    told = decide("evaluate", "--env", "local", "--json", "--report", "report.html", "labelled.jsonl")
+    assert told.status == 0, told.err
+    [run] = told.json["runs"]
+    assert run["overall"]["valid"]["count"] == 6
+    assert run["model"]["gguf"]["sha256"] == SHA256
+    assert (folder / "labelled.local.run.jsonl").is_file()
+
+
 def test_a_chat_is_streamed(decide: Callable[..., command.Ended]) -> None:
     shown = decide("chat", "--env", "local", "--max-tokens", "8", "--temperature", "0", "Say hello.")
     assert (shown.status, bool(shown.out.strip())) == (0, True), shown.err
