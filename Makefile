@@ -63,8 +63,16 @@ local-up: install ## the same deployment, kept up
 local-down: install ## end it
 	@exec python -m local_cloud down
 
+# The tests of the playground look at it in a browser.
+.PHONY: browser
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		[[ $$EUID == 0 ]] && command -v apt-get >/dev/null && echo "→ installing chromium, a browser for the tests" && \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
+		{ echo "The tests need a browser: apt-get install chromium" >&2; exit 1; }
+
 .PHONY: test
-test: install ## linters, types and all tests
+test: install browser ## linters, types and all tests
 	$(call step,checking format and lint,ruff format --check --quiet . && ruff check --quiet .)
 	$(call step,checking types,mypy --no-error-summary && mypy --no-error-summary app.py)
 	$(call step,running the tests,python -m pytest -q -n 2 --dist loadfile $(TESTS))

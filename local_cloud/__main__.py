@@ -40,11 +40,13 @@ def up(
     if not empty:
         try:
             endpoints = demo.deploy(cloud)
+            page = demo.playground(cloud, endpoints)
         except BaseException:
             cloud.stop()
             raise
         for contract, name in sorted(endpoints.items()):
             typer.echo(f"  {contract:<9} {name}")
+        typer.echo(f"\nTry decisions in a browser: {page}")
     typer.echo(
         '\nPoint a shell at it with `eval "$(.venv/bin/python -m local_cloud status)"`; end it with `make local-down`.'
     )

@@ -85,13 +85,14 @@ class Images:
         serve = content / "serve"
         if not os.access(serve, os.X_OK):
             raise ImageError(f"Image {image} has no executable file 'serve' at the root of its build context.")
+        playground = {"SEMIF_PLAYGROUND": "1"}  # unless the deployment says otherwise
         settings = {
             "SEMIF_MODEL_DIR": str(model),
             "SEMIF_HOST": "127.0.0.1",
             "SEMIF_PORT": str(port),
             "PYTHONPATH": str(content),
         }
-        return Program((str(serve),), content, {**common, **settings})
+        return Program((str(serve),), content, {**playground, **common, **settings})
 
     def _is_chat(self, image: str) -> bool:
         name, _, digest = image.partition("@")

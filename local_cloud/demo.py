@@ -13,6 +13,7 @@ from rich.table import Table
 
 from local_cloud import deployment
 from local_cloud.cloud import Cloud, discover, start
+from local_cloud.invocation import CONTAINER_HEADER
 from local_cloud.step import console, step
 
 _BAR_WIDTH = 30
@@ -79,6 +80,8 @@ class Invocation:
 
     answer: dict[str, Any]
     seconds: float
+    container: str
+    """The URL of the container that gave it."""
 
 
 def demo(state_dir: Path) -> None:
@@ -87,7 +90,7 @@ def demo(state_dir: Path) -> None:
     running = discover(state_dir)
     if running is not None:
         console.print(f"Using the cloud that is up at {running.endpoint_url}.")
-        _deploy_and_invoke(running)
+        console.print(f"\nTry decisions in a browser: {_deploy_and_invoke(running)}")
         return
     with step("starting the local cloud"):
         cloud = start(state_dir, detached=False)
@@ -96,7 +99,8 @@ def demo(state_dir: Path) -> None:
         with step("stopping the local cloud"):
             cloud.stop()
     console.print(
-        "\nKeep it up and call it yourself: [bold]make local-up[/bold], and [bold]make local-down[/bold] to end it."
+        "\nKeep it up, call it yourself and try decisions in a browser: [bold]make local-up[/bold], and "
+        "[bold]make local-down[/bold] to end it."
     )
 
 
@@ -111,7 +115,13 @@ def deploy(cloud: Cloud) -> dict[str, str]:
     return deployment.endpoint_names(cloud)
 
 
-def _deploy_and_invoke(cloud: Cloud) -> None:
+def playground(cloud: Cloud, endpoints: dict[str, str]) -> str:
+    """The address of the page of the decision endpoint's container, once that has scored a decision."""
+    return _invoke(cloud, endpoints["decision"], ONE_DECISION).container
+
+
+def _deploy_and_invoke(cloud: Cloud) -> str:
+    """Deploy and show what answers; the address of the decision container's page."""
     endpoints = deploy(cloud)
     _show_deployed(cloud, endpoints)
     one = _invoke(cloud, endpoints["decision"], ONE_DECISION)
@@ -123,6 +133,7 @@ def _deploy_and_invoke(cloud: Cloud) -> None:
     chat = _invoke(cloud, endpoints["chat"], CHAT)
     console.print(f"\n[bold]Chat[/bold]  {CHAT['messages'][0]['content']}  [dim]{chat.seconds * 1000:.0f} ms[/dim]")
     console.print(f"  {chat.answer['choices'][0]['message']['content'].strip()}", markup=False)
+    return one.container
 
 
 def _invoke(cloud: Cloud, endpoint: str, body: dict[str, Any]) -> Invocation:
@@ -130,7 +141,8 @@ def _invoke(cloud: Cloud, endpoint: str, body: dict[str, Any]) -> Invocation:
     started = time.perf_counter()
     response = runtime.invoke_endpoint(EndpointName=endpoint, ContentType="application/json", Body=json.dumps(body))
     answer = json.loads(response["Body"].read())
-    return Invocation(answer, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Invocation(answer, seconds, response["ResponseMetadata"]["HTTPHeaders"][CONTAINER_HEADER])
 
 
 def _show_deployed(cloud: Cloud, endpoints: dict[str, str]) -> None:

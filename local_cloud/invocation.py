@@ -22,6 +22,8 @@ from local_cloud.running_variant import RunningVariant
 
 MAX_BODY_BYTES = 25 * 1024 * 1024
 RESPONSE_TIMEOUT_SECONDS = 60.0
+CONTAINER_HEADER = "x-local-cloud-container"
+"""Not AWS's: which container answered, as a URL that this machine reaches."""
 _PATH = re.compile(r"/endpoints/(?P<endpoint>[^/]+)/invocations(?P<streaming>-response-stream)?")
 _CUSTOM_ATTRIBUTES = "x-amzn-sagemaker-custom-attributes"
 _SHOWN_CHARACTERS = 1000
@@ -74,9 +76,9 @@ class Invoker:
             route.release()
             raise
         if streaming:
-            return Answer(_answer_headers(response, route.variant), b"", _chunks(response, route))
+            return Answer(_answer_headers(response, route.variant, route.container), b"", _chunks(response, route))
         route.release()
-        return Answer(_answer_headers(response, route.variant), response.content, None)
+        return Answer(_answer_headers(response, route.variant, route.container), response.content, None)
 
     def _route(self, name: str, headers: Mapping[str, str]) -> Route:
         try:
@@ -144,12 +146,14 @@ def _model_error(endpoint: str, container: Container | None, status: int, body: 
     return ModelError(message, fields)
 
 
-def _answer_headers(response: httpx2.Response, variant: RunningVariant) -> dict[str, str]:
+def _answer_headers(response: httpx2.Response, variant: RunningVariant, container: Container | None) -> dict[str, str]:
     # In lower case: MiniStack gives "Content-Type" the value it knows for the service, whatever the container said.
     headers = {
         "content-type": response.headers.get("content-type", "application/octet-stream"),
         "x-amzn-invoked-production-variant": variant.name,
     }
+    if container is not None:
+        headers[CONTAINER_HEADER] = f"http://127.0.0.1:{container.port}/"
     if _CUSTOM_ATTRIBUTES in response.headers:
         headers[_CUSTOM_ATTRIBUTES] = response.headers[_CUSTOM_ATTRIBUTES]
     return headers

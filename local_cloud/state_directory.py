@@ -13,7 +13,7 @@ _KEPT = ("cdk", "images", "models")
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a running cloud says of itself."""
+    """What a running cloud says of itself. The command `decide` reads the port, by its name, from `.local/run.json`."""
 
     start_id: str
     pid: int

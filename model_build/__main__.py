@@ -30,6 +30,7 @@ def main(
     gguf_sha256: Annotated[str, _option("gguf_sha256")] = "",
     tokenizer_repository: Annotated[str, _option("tokenizer_repository")] = "",
     tokenizer_revision: Annotated[str, _option("tokenizer_revision")] = "",
+    calibration: Annotated[str, _option("calibration")] = "",
     upload_uri: Annotated[str, _option("upload_uri")] = "",
     work_dir: Annotated[
         Path,

@@ -21,6 +21,7 @@ from model_build.progress import megabytes, step
 from model_build.specification import HubFile, HubRevision, ModelSpecification
 
 ARCHIVE_NAME = "model.tar.gz"
+CALIBRATION_NAME = "calibration.json"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def build_model(specification: ModelSpecification, work_dir: Path) -> BuildResul
         Member(MANIFEST_NAME, to_json(manifest)),
         *(Member(f"{TOKENIZER_FOLDER}/{path.name}", path) for path in tokenizer_files),
     ]
+    if specification.calibration is not None:
+        members.append(Member(CALIBRATION_NAME, specification.calibration.encode()))
     archive = work_dir / ARCHIVE_NAME
     verified = _pack(archive, members, specification.gguf_sha256)
     if specification.upload:

@@ -4,6 +4,8 @@ Every option is a command-line flag and an environment variable; OPTIONS is the 
 checked at once, before anything is fetched.
 """
 
+import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +49,12 @@ OPTIONS: Mapping[str, Option] = {
     "gguf_sha256": Option("--gguf-sha256", "MODEL_GGUF_SHA256", "64 lower-case hexadecimal digits", _SHA256),
     "tokenizer_repository": Option("--tokenizer-repository", "MODEL_TOKENIZER_REPOSITORY", _A_REPOSITORY, _REPOSITORY),
     "tokenizer_revision": Option("--tokenizer-revision", "MODEL_TOKENIZER_REVISION", _A_COMMIT, _COMMIT),
+    "calibration": Option(
+        "--calibration",
+        "MODEL_CALIBRATION",
+        "the text of a calibration.json: an object with an id and a temperature above 0",
+        re.compile(r"\s*\{.*\}\s*", re.DOTALL),
+    ),
     "upload_uri": Option(
         "--upload-uri", "MODEL_UPLOAD_URI", "s3://bucket/key ending .tar.gz, as SageMaker wants it", _ARCHIVE_URI
     ),
@@ -102,6 +110,7 @@ class ModelSpecification:
     gguf_sha256: str
     tokenizer: HubRevision | None  # None: the GGUF's own vocabulary and chat template serve
     upload: S3Object | None  # None: the archive stays in the work directory
+    calibration: str | None = None  # the text of calibration.json; None: probabilities stay as the model gives them
 
 
 def parse_specification(values: Mapping[str, str]) -> ModelSpecification:
@@ -119,6 +128,7 @@ def parse_specification(values: Mapping[str, str]) -> ModelSpecification:
         gguf_sha256=given["gguf_sha256"],
         tokenizer=HubRevision(*(given[name] for name in _TOKENIZER)) if _TOKENIZER[0] in given else None,
         upload=_s3_object(given["upload_uri"]) if "upload_uri" in given else None,
+        calibration=given.get("calibration"),
     )
 
 
@@ -126,8 +136,19 @@ def _malformed(given: Mapping[str, str]) -> list[str]:
     return [
         f"{OPTIONS[name]}: {value[:200]!r} is not allowed; allowed: {OPTIONS[name].allowed}"
         for name, value in given.items()
-        if not OPTIONS[name].pattern.fullmatch(value)
+        if not OPTIONS[name].pattern.fullmatch(value) or (name == "calibration" and not _is_calibration(value))
     ]
+
+
+def _is_calibration(text: str) -> bool:
+    """Whether ``text`` has what each calibration has; the adapter, which knows every field, reads it when it starts."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return False
+    temperature = content.get("temperature")
+    named = isinstance(content.get("id"), str) and content["id"].strip() != ""
+    return named and isinstance(temperature, int | float) and temperature is not True and 0 < temperature < math.inf
 
 
 def _missing_or_contradicting(given: Mapping[str, str]) -> list[str]:

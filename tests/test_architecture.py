@@ -13,6 +13,7 @@ FAMILIES = {
     "model_build": {"model_build"},
     "image_copy": {"image_copy"},
     "client/decision_client": {"decision_client"},
+    "client/decide": {"decide", "decision_client"},
     "local_cloud": {"local_cloud"},
     "benchmarks": {"benchmarks", "decision_adapter"},
     "preflight": {"preflight", "decision_constructs"},

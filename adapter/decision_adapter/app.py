@@ -2,6 +2,8 @@
 
 import logging
 import time
+from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from flask import Flask, Request, Response, g, jsonify, request
@@ -14,6 +16,7 @@ from decision_adapter import (
     json_body,
     metrics,
     openapi,
+    playground,
     preparation,
     request_body,
     request_id,
@@ -42,7 +45,7 @@ ROUTES = (
 
 WATCHING = ("/ping", "/metrics")
 """Paths for those who watch the container, several times a minute: they need no key, are logged at debug level, and are
-not counted."""
+not counted. Neither are the files of the playground, where there is one."""
 
 Answer = tuple[Response, int]
 
@@ -107,13 +110,18 @@ def create_app(loading: BackgroundLoad, settings: Settings) -> Flask:
     def models() -> Answer:
         return jsonify(system_one.models(served())), 200
 
+    page = playground.files(needs_key=settings.api_key is not None) if settings.playground else {}
+    for path, file in page.items():
+        app.add_url_rule(path, path, partial(_send, file))
+
+    open_paths = frozenset((*WATCHING, *page))
     _answer_errors(app)
-    _record_requests(app)
+    _record_requests(app, open_paths)
 
     @app.before_request
     def admit() -> None:
         g.contract = contract_of_path.get(request.path)
-        if settings.api_key is not None and request.path not in WATCHING:
+        if settings.api_key is not None and request.path not in open_paths:
             authorization.check(request.headers.get("Authorization"), settings.api_key)
 
     return app
@@ -176,7 +184,11 @@ def _answer_errors(app: Flask) -> None:
         return tell(ScoringError(str(error)))
 
 
-def _record_requests(app: Flask) -> None:
+def _send(file: playground.File) -> Response:
+    return Response(file.body, content_type=file.content_type, headers=dict(playground.HEADERS))
+
+
+def _record_requests(app: Flask, quiet_paths: Collection[str]) -> None:
     """Name each request, count it by its outcome, and log one line with that and the seconds it took."""
 
     @app.before_request
@@ -186,7 +198,7 @@ def _record_requests(app: Flask) -> None:
     @app.after_request
     def finish(response: Response) -> Response:
         seconds, outcome = time.perf_counter() - g.started, g.get("outcome", "ok")
-        quiet = request.path in WATCHING
+        quiet = request.path in quiet_paths
         if not quiet:
             metrics.REQUESTS.labels(outcome).inc()
             metrics.LATENCY.observe(seconds)

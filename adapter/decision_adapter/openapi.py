@@ -158,7 +158,8 @@ def document() -> Json:
             "title": "Decision endpoint",
             "version": "1",
             "summary": "Scores a fixed set of options with one forward pass of a llama.cpp model.",
-            "description": "GET /metrics answers with Prometheus text, and this document is GET /openapi.json.",
+            "description": "GET /metrics answers with Prometheus text, this document is GET /openapi.json, and where "
+            "SEMIF_PLAYGROUND is 1, GET / is a page to try decisions on.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {operation.path: {operation.method: _described(operation)} for operation in OPERATIONS},

@@ -62,6 +62,8 @@ class Settings:
     api_key: str | None = field(default=None, repr=False)
     """The key that callers have to show, None for an endpoint that something else guards: on SageMaker that is IAM,
     and InvokeEndpoint cannot carry a key. Never logged."""
+    playground: bool = False
+    """Whether ``GET /`` is a page to try decisions on. Off, the container has nothing for a browser."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -94,6 +96,7 @@ class Settings:
             prompt_profile=read.one_of("SEMIF_PROMPT_PROFILE", PROMPT_PROFILES),
             calibration_path=read.optional_path("SEMIF_CALIBRATION_PATH"),
             api_key=read.secret("SEMIF_API_KEY"),
+            playground=read.integer("SEMIF_PLAYGROUND", 0, 0, 1, "(0: no, 1: yes)") == 1,
         )
         if read.problems:
             raise SettingsError(read.problems)

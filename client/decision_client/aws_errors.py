@@ -23,6 +23,8 @@ _LOG_IN = "check the credentials, or log in again"
 _KEY_OR_CLOCK = "check the secret key and this machine's clock"
 _MAY = "the caller needs sagemaker:InvokeEndpoint, and ssm:GetParameter to look an environment up"
 _NAME = "check the endpoint's name and the region, and that it is in service"
+_OF_ENDPOINTS = ("InvokeEndpoint", "InvokeEndpointWithResponseStream", "DescribeEndpoint")
+"""Calls to which a ValidationException says that there is no such endpoint."""
 
 CODES: dict[str, tuple[type[EndpointError], str]] = {
     **dict.fromkeys(
@@ -47,6 +49,7 @@ CODES: dict[str, tuple[type[EndpointError], str]] = {
     ),
     **dict.fromkeys(("AccessDenied", "AccessDeniedException"), (AuthenticationError, _MAY)),
     **dict.fromkeys(("ValidationError", "ValidationException"), (NotFoundError, _NAME)),
+    "ResourceNotFound": (NotFoundError, "check the name and the region"),
     "ParameterNotFound": (NotFoundError, "check the environment's name and the region, or deploy it"),
 }
 """The error for a code of AWS's, and the next step. Codes that are not here go by their HTTP status."""
@@ -62,8 +65,8 @@ CREDENTIALS = (
 
 
 @contextmanager
-def told_as_ours() -> Iterator[None]:
-    """Turn boto3's errors into this package's.
+def told_as_ours(needs: str = _MAY) -> Iterator[None]:
+    """Turn boto3's errors into this package's; one of access says what the caller ``needs``.
 
     Raises:
         EndpointError: AWS or the container refused, or could not be reached.
@@ -72,23 +75,28 @@ def told_as_ours() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise of_service(error) from error
+        raise of_service(error, needs) from error
     except BotoCoreError as error:
         raise of_botocore(error) from error
 
 
-def of_service(error: ClientError) -> EndpointError:
+def of_service(error: ClientError, needs: str = _MAY) -> EndpointError:
     """The error for an answer of AWS's; one of the container's is told as the container told it."""
     response: dict[str, Any] = {**error.response}
     code = str(response["Error"].get("Code"))
     if code == "ModelError":
         status, message = response.get("OriginalStatusCode", 500), response.get("OriginalMessage", str(error))
         return errors.of_answer(status, message)
-    status = response["ResponseMetadata"]["HTTPStatusCode"]
+    # an error in the middle of a stream has none
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
     sentence = f"{error.operation_name}: {response['Error'].get('Message') or code}"
     if status == 413:
         return TooLargeError(sentence, status=status)
     kind, next_step = CODES.get(code, (errors.kind_of(status), ""))
+    if next_step is _MAY:
+        next_step = needs
+    if next_step is _NAME and error.operation_name not in _OF_ENDPOINTS:
+        next_step = ""
     return kind(f"{sentence} ({code}){next_step and '; ' + next_step}", status=status)
 
 

@@ -24,7 +24,7 @@ The message is the endpoint's own sentence where there is one.
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from decision_client.result import Result
@@ -164,7 +164,7 @@ def of_answer(status: int, body: bytes | str, retry_after: str | None = None) ->
     except ValueError:
         told = None
     told = told if isinstance(told, dict) else {}
-    sentence = told["error"] if isinstance(told.get("error"), str) else text.strip()[:SHOWN_CHARACTERS]
+    sentence = _sentence(told) or text.strip()[:SHOWN_CHARACTERS]
     retryable = told.get("retryable")
     return kind_of(status)(
         sentence or f"answered with status {status} and nothing else",
@@ -172,6 +172,25 @@ def of_answer(status: int, body: bytes | str, retry_after: str | None = None) ->
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_seconds=_seconds(retry_after),
     )
+
+
+def _sentence(told: dict[str, Any]) -> str:
+    """What a body of any contract says; empty where it says nothing."""
+    match told:
+        case {"error": str(sentence)} | {"error": {"message": str(sentence)}} | {"detail": {"message": str(sentence)}}:
+            return sentence
+        case {"detail": [*problems]}:
+            return "; ".join(": ".join([*_path(one), str(one["msg"])]) for one in problems if _placed(one))
+    return ""
+
+
+def _placed(problem: object) -> bool:
+    return isinstance(problem, dict) and isinstance(problem.get("loc"), list) and "msg" in problem
+
+
+def _path(problem: dict[str, Any]) -> list[str]:
+    """Where in the body, as in ``questions.a``; none for the body itself."""
+    return [".".join(map(str, problem["loc"][1:]))] if problem["loc"][1:] else []
 
 
 def _seconds(retry_after: str | None) -> float:

@@ -23,7 +23,7 @@ class HttpTransport:
         """
         if api_key is not None and not (api_key and api_key.isascii() and api_key.isprintable() and " " not in api_key):
             raise ConfigurationError("api_key (not shown): must be printable ASCII characters without spaces")
-        self._base_url = _checked(base_url).rstrip("/")
+        self._base_url = checked(base_url).rstrip("/")
         self._headers = {"Content-Type": CONTENT_TYPE}
         if api_key is not None:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -48,7 +48,7 @@ class HttpTransport:
         self._pool.clear()
 
 
-def _checked(base_url: str) -> str:
+def checked(base_url: str) -> str:
     """``base_url``, when it is one.
 
     Raises:

@@ -56,8 +56,10 @@ def default_session() -> boto3.Session:
         return boto3.Session()
 
 
-def endpoint_name(environment: str, session: boto3.Session, settings: ClientSettings) -> str:
-    """The decision endpoint that an ``environment`` deployed, from the parameter that the deployment wrote.
+def endpoint_name(
+    environment: str, session: boto3.Session, settings: ClientSettings, contract: str = "decision"
+) -> str:
+    """The endpoint of a ``contract`` that an ``environment`` deployed, from the parameter that the deployment wrote.
 
     Raises:
         NotFoundError: there is no such parameter in the account and region.
@@ -65,5 +67,5 @@ def endpoint_name(environment: str, session: boto3.Session, settings: ClientSett
     """
     config = Config(connect_timeout=settings.connect_seconds, retries={"mode": "standard"})
     with told_as_ours(), closing(session.client("ssm", config=config)) as ssm:
-        found = ssm.get_parameter(Name=f"/decision-endpoints/{environment}/decision/endpoint-name")
+        found = ssm.get_parameter(Name=f"/decision-endpoints/{environment}/{contract}/endpoint-name")
         return found["Parameter"]["Value"]

@@ -11,6 +11,8 @@ from decision_constructs.image_settings import Images
 from decision_constructs.instance_type import Accelerator
 from decision_constructs.pinned_image import PinnedImage
 
+_PLAYGROUND = [f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")]
+
 
 class ContainerImage(Construct):
     """Builds the child image, unless its tag exists: the content hash of the Dockerfile, the adapter and the pins.
@@ -50,7 +52,7 @@ class ContainerImage(Construct):
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
-            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py"],
+            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py", *_PLAYGROUND],
             inputs={
                 "IMAGE_BASE": base.digest,  # the same bytes from wherever they are pulled
                 "IMAGE_PLATFORM": accelerator.platform,

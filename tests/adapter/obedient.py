@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from decision_adapter.app import create_app
@@ -20,6 +21,7 @@ def result(decision: Decision) -> dict[str, object]:
     count = len(decision.options)
     return {
         "id": decision.id,
+        "option_ids": [option.id for option in decision.options],
         "probabilities": [1 / count] * count,
         "allowed_token_mass": 1.0,
         "option_logits": [0.0] * count,
@@ -59,9 +61,14 @@ class Obedient:
         """There is nothing to find out."""
 
 
-def client_of(load: Callable[[], Obedient], wait: bool = True, **environment: str) -> FlaskClient:
-    """A client of the application on what ``load`` gives, once that is loaded or at once."""
+def app_of(load: Callable[[], Obedient], wait: bool = True, **environment: str) -> Flask:
+    """The application on what ``load`` gives, once that is loaded or at once."""
     loading = BackgroundLoad(load, lambda: None, pytest.fail).start()
     if wait:
         loading.join(PATIENCE_SECONDS)
-    return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"} | environment)).test_client()
+    return create_app(loading, Settings.from_environment({"SEMIF_MAX_BODY_BYTES": "4096"} | environment))
+
+
+def client_of(load: Callable[[], Obedient], wait: bool = True, **environment: str) -> FlaskClient:
+    """A client of that application."""
+    return app_of(load, wait, **environment).test_client()

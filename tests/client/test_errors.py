@@ -78,7 +78,8 @@ def test_every_error_of_the_adapter_is_told_as_it_told_it(kind: type[adapter.Req
     [
         (b"<html>Bad Gateway</html>", "<html>Bad Gateway</html>"),
         (b"x" * 10_000, "x" * errors.SHOWN_CHARACTERS),
-        (b'{"error": {"message": "no"}}', '{"error": {"message": "no"}}'),
+        (b'{"error": {"message": 7}}', '{"error": {"message": 7}}'),
+        (b'{"detail": ["x"]}', '{"detail": ["x"]}'),
         (b"[]", "[]"),
         (b"\xff", "�"),
         (b"", "answered with status 503 and nothing else"),
@@ -86,6 +87,18 @@ def test_every_error_of_the_adapter_is_told_as_it_told_it(kind: type[adapter.Req
 )
 def test_a_body_of_another_kind_is_shown_and_cut(body: bytes, sentence: str) -> None:
     assert str(errors.of_answer(503, body)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"error": {"message": "no", "type": "t", "param": None, "code": None}}, "no"),
+        ({"detail": {"error_type": "t", "message": "no"}}, "no"),
+        ({"detail": [{"loc": ["body", "a", 0], "msg": "no"}, {"loc": ["body"], "msg": "why"}]}, "a.0: no; why"),
+    ],
+)
+def test_other_contracts_errors_are_told_by_their_sentence(body: object, sentence: str) -> None:
+    assert str(errors.of_answer(422, json.dumps(body))) == sentence
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def test_request_and_answer_pass_through_with_their_content_types(workshop, stub
     answer = json.loads(response["Body"].read())
     assert response["ContentType"] == "application/x-stub"
     assert response["InvokedProductionVariant"] == "primary"
+    assert response["ResponseMetadata"]["HTTPHeaders"]["x-local-cloud-container"].startswith("http://127.0.0.1:")
     assert (answer["content_type"], answer["accept"]) == ("application/json", "application/x-stub")
 
 
@@ -47,6 +48,7 @@ def test_container_runs_what_was_built_with_the_deployed_environment(workshop, c
     environment = answer["environment"]
     assert environment["STUB_NAME"] == "first"
     assert environment["SEMIF_HOST"] == "127.0.0.1"
+    assert environment["SEMIF_PLAYGROUND"] == "1"
     assert Path(answer["file"]).is_relative_to(cloud.state_dir / "images")
     # A path under /opt/ml/model means the extracted archive.
     assert environment["STUB_PATH"] == f"{environment['SEMIF_MODEL_DIR']}/model.gguf"

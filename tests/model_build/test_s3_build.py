@@ -52,6 +52,16 @@ def test_the_archive_is_uploaded_with_its_hash_as_metadata(pins, bucket, run_bui
         assert tar.getnames() == ["model-manifest.json", "model.gguf"]
 
 
+def test_a_calibration_stands_at_the_archive_s_root_as_it_was_given(pins, run_build, archive):
+    calibration = '{"id": "ä", "temperature": 1.8}\n'
+
+    run_build(**pins, MODEL_CALIBRATION=calibration)
+
+    with tarfile.open(archive) as tar:
+        assert tar.getnames() == ["calibration.json", "model-manifest.json", "model.gguf"]
+        assert tar.extractfile("calibration.json").read() == calibration.encode()
+
+
 def test_two_builds_in_two_places_give_identical_bytes(pins, run_build, tmp_path):
     first = run_build(**pins, MODEL_WORK_DIR=str(tmp_path / "one"))
     second = run_build(**pins, MODEL_WORK_DIR=str(tmp_path / "two"))

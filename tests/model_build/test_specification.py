@@ -120,3 +120,19 @@ def test_a_malformed_value_is_refused_with_the_value_and_what_is_allowed(name, v
     (problem,) = problems_of({**valid, name: value})
 
     assert problem == f"{OPTIONS[name]}: {value!r} is not allowed; allowed: {OPTIONS[name].allowed}"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"id": "c", "temperature": 1.8}', ' {"id": "c",\n "temperature": 2, "by_type": {}}\n']
+)
+def test_a_calibration_is_kept_as_it_is(text):
+    assert parse_specification({**S3, "calibration": text}).calibration == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["calibration.json", "[1]", "{}", '{"id": "c"', '{"id": " ", "temperature": 1}', '{"id": "c", "temperature": 0}'],
+)
+def test_what_is_no_calibration_is_refused(text):
+    [problem] = problems_of({**S3, "calibration": text})
+    assert problem.startswith(f"--calibration/MODEL_CALIBRATION: {text!r} is not allowed; allowed: the text of a")

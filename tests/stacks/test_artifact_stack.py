@@ -182,7 +182,7 @@ def test_the_output_of_a_build_is_named_by_what_goes_into_it(template: Templates
     assert keys(local, "ImageTag") == keys(dev, "ImageTag")
 
 
-def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Path]) -> None:
+def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Path], repository_root: Path) -> None:
     assembly = synthesize("local")
     sources = [
         {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
@@ -193,6 +193,8 @@ def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Pa
     copy = next(files for files in sources if "image_copy/buildspec.yml" in files)
     assert {"model_build/__main__.py", "model_build/requirements.txt"} <= model
     assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.txt", "adapter/image_build.py"} <= image
+    page = repository_root / "adapter" / "decision_adapter" / "playground"
+    assert {str(file.relative_to(repository_root)) for file in page.iterdir() if file.is_file()} <= image
     assert all(file.startswith("model_build/") for file in model)
     assert copy == {f"image_copy/{name}" for name in ("__init__.py", "__main__.py", "buildspec.yml", "copy.py")}
     assert all(file.startswith("adapter/") and not file.endswith((".pyc", ".md")) for file in image)

@@ -1,0 +1,1 @@
+"""The command line `decide`: asks decision endpoints, follows them and measures them, from a shell."""

@@ -1,0 +1,1 @@
+"""What a model's answers are worth: runs over labelled decisions, their measures, and calibrations fitted on them."""

@@ -1,0 +1,25 @@
+"""What is printed is what was said, and nothing that a terminal would obey."""
+
+import io
+import json
+
+import pytest
+
+from decide import output
+
+
+def test_control_characters_are_shown_and_not_obeyed() -> None:
+    assert output.visible("a\x1b[31mb\x00\r\n\tä\u202e") == "a\\x1b[31mb\\x00\\r\n\tä\\u202e"
+
+
+def test_markup_of_others_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert output.plain("[bold]x[/bold]").plain == "[bold]x[/bold]"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_json_can_be_read_whatever_the_stream_carries(encoding: str) -> None:
+    value = {"ä": "\ud800 😀"}
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace")
+    stream.write(output.as_json(value, stream))
+    stream.flush()
+    assert json.loads(stream.buffer.getvalue()) == value  # type: ignore[attr-defined]
