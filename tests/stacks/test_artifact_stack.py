@@ -202,7 +202,8 @@ def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Pa
     image = next(files for files in sources if "adapter/buildspec.yml" in files)
     copy = next(files for files in sources if "image_copy/buildspec.yml" in files)
     assert {"model_build/__main__.py", "model_build/requirements.txt"} <= model
-    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.txt", "adapter/image_build.py"} <= image
+    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.lock", "adapter/image_build.py"} <= image
+    assert {"adapter/bases.toml", "adapter/build-requirements.lock", "adapter/proof/prove.py"} <= image
     page = repository_root / "adapter" / "decision_adapter" / "playground"
     assert {str(file.relative_to(repository_root)) for file in page.iterdir() if file.is_file()} <= image
     assert all(file.startswith("model_build/") for file in model)
