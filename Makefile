@@ -77,6 +77,10 @@ test: install browser ## linters, types and all tests
 	$(call step,checking types,mypy --no-error-summary && mypy --no-error-summary app.py)
 	$(call step,running the tests,python -m pytest -q -n 2 --dist loadfile $(TESTS))
 
+.PHONY: snapshots
+snapshots: install ## renew the checked-in templates of the environments, to be read in git diff
+	@RENEW_SNAPSHOTS=1 python -m pytest -q tests/stacks/test_snapshots.py
+
 # Rows, or options such as --strict, go into BENCH.
 .PHONY: bench
 bench: install ## measure speed against the reference algorithm and write benchmarks/results; about 15 minutes, idle

@@ -372,6 +372,19 @@ def test_a_packed_archive_takes_no_setting_of_packing(tmp_path: Path) -> None:
     ]
 
 
+def test_a_calibration_is_a_file_of_this_project_that_the_endpoint_can_read(tmp_path: Path) -> None:
+    good = "tests/stacks/environments/calibration.json"
+    assert load(tmp_path, f'{MODEL}calibration = "{good}"\n{CPU_DECISION}').model.calibration == good
+    for path, problem in (
+        ("/etc/calibration.json", "expected a file of this project that `decide calibrate` wrote, .json"),
+        ("../calibration.json", "expected a file of this project that `decide calibrate` wrote, .json"),
+        ("nothing.json", "cannot be read: No such file or directory; the path counts from the project's top folder"),
+        ("cdk.json", "is not a calibration: id: Field required"),
+    ):
+        [found] = problems(tmp_path, f'{MODEL}calibration = "{path}"\n{CPU_DECISION}')
+        assert found == f"model.calibration: '{path}': {problem}"
+
+
 def test_a_model_that_is_packed_here_has_its_hash(tmp_path: Path) -> None:
     text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nuri = "s3://models/a.gguf"\n'
     assert problems(tmp_path, text) == ["model.sha256: missing; expected 64 lower-case hex digits"]

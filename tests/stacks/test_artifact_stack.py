@@ -122,6 +122,16 @@ def test_the_chat_endpoint_runs_the_copy_that_the_decision_image_is_built_on(tem
     assert published(artifacts)["chat-image-uri"] == built["IMAGE_BASE"]
 
 
+def test_the_calibration_is_packed_with_the_model(template: Templates, repository_root: Path) -> None:
+    [guarded], [dev] = (
+        [one for one in started(template(environment, "Artifacts")) if "MODEL_GGUF_SHA256" in one]
+        for environment in ("guarded", "dev")
+    )
+    file = repository_root / "tests" / "stacks" / "environments" / "calibration.json"
+    assert json.loads(guarded["MODEL_CALIBRATION"]) == json.loads(file.read_text("utf-8"))
+    assert "MODEL_CALIBRATION" not in dev
+
+
 def test_each_image_is_copied_that_something_runs_on(template: Templates) -> None:
     copied = [one["IMAGE_SOURCE"] for one in started(template("guarded", "Artifacts")) if "IMAGE_SOURCE" in one]
     assert sorted(
