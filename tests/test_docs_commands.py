@@ -38,6 +38,11 @@ RUN_BY = {
     "make bench BENCH=--strict": RunBy("$(BENCH)", *STRICT),
     "make synth ENV=dev": RunBy("$(CDK) synth", *HERE),
     f"jq '{POLICIES}' cdk.out/*.template.json": RunBy("jq", *HERE),
+    "make image": RunBy("tests/image", "tests/image/test_build.py", "test_the_last_line_of_the_log_is_the_result_"),
+    "make lock": RunBy("uv pip install", "tests/image/test_build.py", "test_every_package_has_a_wheel_for_every_"),
+    "LOCAL_CLOUD_IMAGES=built make demo": RunBy(
+        "LOCAL_CLOUD_IMAGES=built", "tests/image/test_cloud.py", "test_a_decision_comes_from_the_image"
+    ),
     "pip install ./client": RunBy("pip install", "tests/test_docs_commands.py", "test_the_client_is_installed_alone"),
 }
 
