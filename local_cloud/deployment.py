@@ -1,4 +1,4 @@
-"""The environment `local` on the local cloud, deployed by the real CDK command."""
+"""Environments on the local cloud, `local` unless another is named, deployed by the real CDK command."""
 
 import os
 import tomllib
@@ -61,34 +61,36 @@ def bootstrap(cloud: Cloud) -> None:
     _cdk(cloud, "bootstrap", f"aws://{ACCOUNT_ID}/{REGION}")
 
 
-def deploy(cloud: Cloud, *, app: Path = REPOSITORY_ROOT) -> None:
-    """Run `cdk deploy --all` of the environment `local` of the application in `app`.
+def deploy(cloud: Cloud, *, app: Path = REPOSITORY_ROOT, environment: str = ENVIRONMENT) -> None:
+    """Run `cdk deploy --all` of an environment of the application in `app`.
 
     Raises:
         DeploymentError: it failed; the message has the end of its output, where CloudFormation's reason stands.
     """
-    _cdk(cloud, "deploy", "--all", "--require-approval", "never", app=app)
+    _cdk(cloud, "deploy", "--all", "--require-approval", "never", app=app, environment=environment)
 
 
-def destroy(cloud: Cloud) -> None:
-    """Run `cdk destroy --all` of the environment `local`.
+def destroy(cloud: Cloud, *, app: Path = REPOSITORY_ROOT, environment: str = ENVIRONMENT) -> None:
+    """Run `cdk destroy --all` of an environment of the application in `app`.
 
     Raises:
         DeploymentError: it failed; the message has the end of its output.
     """
-    _cdk(cloud, "destroy", "--all", "--force")
+    _cdk(cloud, "destroy", "--all", "--force", app=app, environment=environment)
 
 
-def endpoint_names(cloud: Cloud) -> dict[str, str]:
+def endpoint_names(cloud: Cloud, environment: str = ENVIRONMENT) -> dict[str, str]:
     """The deployed endpoints by contract, from the parameters that the deployment wrote."""
     ssm = client(cloud, "ssm")
-    found = ssm.get_parameters_by_path(Path=f"/decision-endpoints/{ENVIRONMENT}", Recursive=True)["Parameters"]
+    found = ssm.get_parameters_by_path(Path=f"/decision-endpoints/{environment}", Recursive=True)["Parameters"]
     return {one["Name"].split("/")[3]: one["Value"] for one in found if one["Name"].endswith("/endpoint-name")}
 
 
-def _cdk(cloud: Cloud, command: str, *arguments: str, app: Path = REPOSITORY_ROOT) -> None:
+def _cdk(
+    cloud: Cloud, command: str, *arguments: str, app: Path = REPOSITORY_ROOT, environment: str = ENVIRONMENT
+) -> None:
     log = cloud.state_dir / "logs" / f"cdk-{command}.log"
-    options = ["--ci", "--no-notices", "--context", f"env={ENVIRONMENT}", "--output", str(cloud.state_dir / "cdk.out")]
+    options = ["--ci", "--no-notices", "--context", f"env={environment}", "--output", str(cloud.state_dir / "cdk.out")]
     # neither Node.js nor jsii has to say that it will be too old one day
     quiet = {"NODE_NO_WARNINGS": "1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20"}
     alone = {"CDK_DISABLE_CLI_TELEMETRY": "true", "TMPDIR": str(cloud.state_dir / "tmp")}

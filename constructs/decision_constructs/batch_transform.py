@@ -10,8 +10,9 @@ from decision_constructs.batch import Batch
 from decision_constructs.decision_endpoint import decision_environment
 from decision_constructs.encryption_key import volume_key_arn
 from decision_constructs.execution_role import WRITE_LOG, ExecutionRole
+from decision_constructs.served_environment import ServedEnvironment
 from decision_constructs.served_model import ServedModel
-from decision_constructs.settings import DecisionEndpoint, Settings
+from decision_constructs.settings import DecisionEndpoint
 
 INPUT_PREFIX = "batch/input/"
 OUTPUT_PREFIX = "batch/output/"
@@ -35,44 +36,31 @@ class BatchTransform(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        environment: str,
+        environment: ServedEnvironment,
+        bucket: s3.IBucket,
         settings: Batch,
         decision: DecisionEndpoint,
-        shared: Settings,
         image_uri: str,
         repository_arn: str,
-        model_data_url: str,
-        bucket: s3.IBucket,
-        encryption_key: kms.IKey | None,
     ) -> None:
         super().__init__(scope, construct_id)
-        role = ExecutionRole(
-            self,
-            "Role",
-            existing=shared.existing.endpoint_role,
-            bucket=bucket,
-            archive_uri=shared.model.archive_uri,
-            metrics_namespace="/aws/sagemaker/TransformJobs",
-            network=shared.network,
-            encryption_key=encryption_key,
-        )
+        role = ExecutionRole(self, "Role", environment=environment, metrics_namespace="/aws/sagemaker/TransformJobs")
         role.allow_pull(repository_arn)
         _allow_jobs(role, bucket)
         model = ServedModel(
             self,
             "Model",
+            environment=environment,
             role=role,
-            network=shared.network,
-            network_isolation=True,
             image_uri=image_uri,
-            model_data_url=model_data_url,
             container_environment=_environment(settings, decision),
+            network_isolation=True,
         )
-        job = _job(settings, decision, model.attr_model_name, bucket, encryption_key)
+        job = _job(settings, decision, model.attr_model_name, bucket, environment.encryption_key)
         ssm.StringParameter(
             self,
             "TransformJob",
-            parameter_name=f"/decision-endpoints/{environment}/batch/transform-job",
+            parameter_name=f"/decision-endpoints/{environment.name}/batch/transform-job",
             description="What CreateTransformJob is given, but for TransformJobName",
             string_value=Stack.of(self).to_json_string(job),
         )

@@ -3,29 +3,22 @@
 from urllib.parse import urlsplit
 
 from aws_cdk import Aws
-from aws_cdk import aws_kms as kms
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
 from decision_constructs.execution_role import ExecutionRole
 from decision_constructs.security_settings import DataCapture as DataCaptureSettings
+from decision_constructs.served_environment import ServedEnvironment
 from decision_constructs.storage import CAPTURE_PREFIX
 
 
 class DataCapture:
     """What an endpoint config says about data capture, and the right to write where it goes."""
 
-    def __init__(
-        self,
-        settings: DataCaptureSettings | None,
-        contract: str,
-        *,
-        bucket: s3.IBucket | None,
-        encryption_key: kms.IKey | None,
-    ) -> None:
+    def __init__(self, settings: DataCaptureSettings | None, contract: str, environment: ServedEnvironment) -> None:
         self._settings = settings
-        self._encryption_key = encryption_key
-        self._bucket, self._prefix = bucket.bucket_name if bucket else "", f"{CAPTURE_PREFIX}{contract}"
+        self._encryption_key = environment.encryption_key
+        self._bucket = environment.bucket.bucket_name if environment.bucket else ""
+        self._prefix = f"{CAPTURE_PREFIX}{contract}"
         if settings and settings.uri:
             uri = urlsplit(settings.uri)
             self._bucket, self._prefix = uri.netloc, uri.path.strip("/")

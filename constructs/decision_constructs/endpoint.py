@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import CfnOutput, Stack
-from aws_cdk import aws_kms as kms
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
@@ -16,8 +14,9 @@ from decision_constructs.execution_role import WRITE_LOG, ExecutionRole
 from decision_constructs.image_settings import Images
 from decision_constructs.monitoring import EndpointMonitoring
 from decision_constructs.safe_update import SafeUpdate
+from decision_constructs.served_environment import ServedEnvironment, ServedImage
 from decision_constructs.served_model import ServedModel
-from decision_constructs.settings import Endpoint, Settings
+from decision_constructs.settings import Endpoint
 from decision_constructs.variant_scaling import VariantScaling
 
 _VARIANT = "AllTraffic"
@@ -35,15 +34,10 @@ class SageMakerEndpoint(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        environment: str,
+        environment: ServedEnvironment,
         settings: Endpoint,
-        shared: Settings,
-        image_uri: str,
-        repository_arn: str | None,
+        image: ServedImage,
         container_environment: Mapping[str, str],
-        model_data_url: str,
-        bucket: s3.IBucket | None,
-        encryption_key: kms.IKey | None,
         network_isolation: bool,
     ) -> None:
         """Declare it.
@@ -51,90 +45,98 @@ class SageMakerEndpoint(Construct):
         Args:
             scope: where it belongs.
             construct_id: its id, and the contract it speaks: the endpoint is `decision-endpoints-<environment>-<id>`.
-            environment: the environment's name.
+            environment: what it shares with others.
             settings: instances, time-outs, GPU, updates, scaling, alarms.
-            shared: the environment's settings: network, roles, logs.
-            image_uri: the container, by digest.
-            repository_arn: the repository that it is pulled from; None when anybody may pull it.
+            image: the container.
             container_environment: what the container reads.
-            model_data_url: the model archive.
-            bucket: where the archive lies and captured data goes; None when both are elsewhere.
-            encryption_key: what encrypts archive, log, captured data and volumes; None for AWS's own keys.
             network_isolation: whether the container is kept from making calls of its own.
         """
         super().__init__(scope, construct_id)
-        contract = construct_id.lower()
-        name = f"decision-endpoints-{environment}-{contract}"
-        self.monitoring = EndpointMonitoring(
-            self,
-            "Monitoring",
-            endpoint_name=name,
-            variant_name=_VARIANT,
-            settings=settings,
-            monitoring=shared.monitoring,
-            encryption_key=encryption_key,
-        )
-        self.role = ExecutionRole(
-            self,
-            "Role",
-            existing=shared.existing.endpoint_role,
-            bucket=bucket,
-            archive_uri=shared.model.archive_uri,
-            metrics_namespace="/aws/sagemaker/Endpoints",
-            network=shared.network,
-            encryption_key=encryption_key,
-        )
-        # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
-        self.role.allow(WRITE_LOG, self.monitoring.log_group.log_group_arn)
-        if repository_arn:
-            self.role.allow_pull(repository_arn)
-        capture = DataCapture(settings.data_capture, contract, bucket=bucket, encryption_key=encryption_key)
-        capture.allow(self.role)
+        self._environment, self._settings = environment, settings
+        self._contract = construct_id.lower()
+        self._name = f"decision-endpoints-{environment.name}-{self._contract}"
+        self.monitoring = self._watch()
+        self.role = self._role(image)
         model = ServedModel(
             self,
             "Model",
+            environment=environment,
             role=self.role,
-            network=shared.network,
-            network_isolation=network_isolation,
-            image_uri=image_uri,
-            model_data_url=model_data_url,
+            image_uri=image.uri,
             container_environment=container_environment,
+            network_isolation=network_isolation,
         )
-        config = sagemaker.CfnEndpointConfig(
+        self._publish(self._serve(self._config(model)))
+
+    def _watch(self) -> EndpointMonitoring:
+        return EndpointMonitoring(
+            self,
+            "Monitoring",
+            endpoint_name=self._name,
+            variant_name=_VARIANT,
+            settings=self._settings,
+            monitoring=self._environment.settings.monitoring,
+            encryption_key=self._environment.encryption_key,
+        )
+
+    def _role(self, image: ServedImage) -> ExecutionRole:
+        role = ExecutionRole(self, "Role", environment=self._environment, metrics_namespace="/aws/sagemaker/Endpoints")
+        # no CreateLogGroup: the group is the stack's, and SageMaker's last words must not make it anew when it is gone
+        role.allow(WRITE_LOG, self.monitoring.log_group.log_group_arn)
+        if image.repository_arn:
+            role.allow_pull(image.repository_arn)
+        return role
+
+    def _config(self, model: ServedModel) -> sagemaker.CfnEndpointConfig:
+        capture = DataCapture(self._settings.data_capture, self._contract, self._environment)
+        capture.allow(self.role)
+        images = self._environment.settings.images
+        return sagemaker.CfnEndpointConfig(
             self,
             "Config",
-            production_variants=[_production_variant(settings, shared.images, model.attr_model_name)],
+            production_variants=[_production_variant(self._settings, images, model.attr_model_name)],
             data_capture_config=capture.config,
-            kms_key_id=volume_key_arn(encryption_key, settings.instance_types),
+            kms_key_id=volume_key_arn(self._environment.encryption_key, self._settings.instance_types),
         )
+
+    def _serve(self, config: sagemaker.CfnEndpointConfig) -> sagemaker.CfnEndpoint:
         update = SafeUpdate(
-            self, "Update", settings=settings, endpoint_name=name, metrics=self.monitoring.metrics, role=self.role
+            self,
+            "Update",
+            settings=self._settings,
+            endpoint_name=self._name,
+            metrics=self.monitoring.metrics,
+            role=self.role,
         )
         endpoint = sagemaker.CfnEndpoint(
             self,
             "Endpoint",
-            endpoint_name=name,
+            endpoint_name=self._name,
             endpoint_config_name=config.attr_endpoint_config_name,
             deployment_config=update.deployment_config,
-            **_retained(settings),
+            **_retained(self._settings),
         )
         endpoint.node.add_dependency(self.monitoring)  # its log group: SageMaker would make one that is kept for ever
-        if settings.scaling:
+        if self._settings.scaling:
             VariantScaling(
                 self,
                 "Scaling",
-                settings=settings.scaling,
+                settings=self._settings.scaling,
                 endpoint_name=endpoint.attr_endpoint_name,
                 variant_name=_VARIANT,
             )
+        return endpoint
+
+    def _publish(self, endpoint: sagemaker.CfnEndpoint) -> None:
+        """Say its name where clients look: in a parameter, and in the stack's outputs."""
         ssm.StringParameter(
             self,
             "EndpointName",
-            parameter_name=f"/decision-endpoints/{environment}/{contract}/endpoint-name",
-            description=f"The SageMaker endpoint that speaks the {contract} contract",
+            parameter_name=f"/decision-endpoints/{self._environment.name}/{self._contract}/endpoint-name",
+            description=f"The SageMaker endpoint that speaks the {self._contract} contract",
             string_value=endpoint.attr_endpoint_name,
         )
-        CfnOutput(Stack.of(self), f"{construct_id}EndpointName", value=endpoint.attr_endpoint_name)
+        CfnOutput(Stack.of(self), f"{self.node.id}EndpointName", value=endpoint.attr_endpoint_name)
 
 
 def _retained(settings: Endpoint) -> dict[str, Any]:

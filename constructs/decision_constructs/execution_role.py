@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from aws_cdk import Aws, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from decision_constructs.acknowledgement import acknowledge_wildcard
@@ -13,6 +12,7 @@ from decision_constructs.ecr_access import KNOWS_NO_RESOURCE, LOG_IN, PULL
 from decision_constructs.encryption_key import KEY_USE
 from decision_constructs.model_artifact import BY_CONTENT, MODEL_PREFIX
 from decision_constructs.security_settings import Network
+from decision_constructs.served_environment import ServedEnvironment
 
 WRITE_LOG = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
 """What writing to a log group that exists takes."""
@@ -42,14 +42,11 @@ class ExecutionRole(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        existing: str | None,
-        bucket: s3.IBucket | None,
-        archive_uri: str | None,
+        environment: ServedEnvironment,
         metrics_namespace: str,
-        network: Network | None,
-        encryption_key: kms.IKey | None,
     ) -> None:
         super().__init__(scope, construct_id)
+        existing, archive_uri = environment.settings.existing.endpoint_role, environment.settings.model.archive_uri
         self._existing = existing
         self._role = (
             iam.Role.from_role_arn(self, "Role", existing, mutable=False)
@@ -58,8 +55,8 @@ class ExecutionRole(Construct):
         )
         if archive_uri:
             self.allow(["s3:GetObject"], f"arn:{Aws.PARTITION}:s3:::{archive_uri.removeprefix('s3://')}")
-        elif bucket:
-            self.allow(["s3:GetObject"], bucket.arn_for_objects(f"{MODEL_PREFIX}*"), wildcard=BY_CONTENT)
+        elif environment.bucket:
+            self.allow(["s3:GetObject"], environment.bucket.arn_for_objects(f"{MODEL_PREFIX}*"), wildcard=BY_CONTENT)
         self.allow(
             ["cloudwatch:PutMetricData"],
             "*",
@@ -67,14 +64,10 @@ class ExecutionRole(Construct):
             "only Describe actions of EC2 stand, which know none either.",
             condition={"StringEquals": {"cloudwatch:namespace": metrics_namespace}},
         )
-        if network:
-            self._allow_network(network)
-        if encryption_key:
-            self.allow(KEY_USE, encryption_key.key_arn)
-            # SageMaker attaches the encrypted volume through a grant
-            self.allow(
-                ["kms:CreateGrant"], encryption_key.key_arn, condition={"Bool": {"kms:GrantIsForAWSResource": "true"}}
-            )
+        if environment.settings.network:
+            self._allow_network(environment.settings.network)
+        if environment.encryption_key:
+            self._allow_key(environment.encryption_key)
 
     @property
     def arn(self) -> str:
@@ -101,6 +94,11 @@ class ExecutionRole(Construct):
         """Let SageMaker pull images of the repository."""
         self.allow(PULL, repository_arn)
         self.allow(LOG_IN, "*", wildcard=KNOWS_NO_RESOURCE)
+
+    def _allow_key(self, key: kms.IKey) -> None:
+        """Read and write what is encrypted; SageMaker attaches the encrypted volume through a grant."""
+        self.allow(KEY_USE, key.key_arn)
+        self.allow(["kms:CreateGrant"], key.key_arn, condition={"Bool": {"kms:GrantIsForAWSResource": "true"}})
 
     def _allow_network(self, network: Network) -> None:
         """SageMaker puts interfaces into the subnets, and finds out about them by actions that know no resource."""

@@ -7,6 +7,7 @@ from constructs import Construct
 
 from decision_constructs.execution_role import ExecutionRole
 from decision_constructs.security_settings import Network
+from decision_constructs.served_environment import ServedEnvironment
 
 
 class ServedModel(sagemaker.CfnModel):
@@ -17,21 +18,22 @@ class ServedModel(sagemaker.CfnModel):
         scope: Construct,
         construct_id: str,
         *,
+        environment: ServedEnvironment,
         role: ExecutionRole,
-        network: Network | None,
-        network_isolation: bool,
         image_uri: str,
-        model_data_url: str,
         container_environment: Mapping[str, str],
+        network_isolation: bool,
     ) -> None:
         super().__init__(
             scope,
             construct_id,
             execution_role_arn=role.arn,
-            vpc_config=_vpc_config(network),
+            vpc_config=_vpc_config(environment.settings.network),
             enable_network_isolation=network_isolation,
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                image=image_uri, model_data_url=model_data_url, environment=dict(container_environment)
+                image=image_uri,
+                model_data_url=environment.model_data_url,
+                environment=dict(container_environment),
             ),
         )
         self.node.add_dependency(role)  # with its policies: SageMaker reads archive and image as soon as it can
