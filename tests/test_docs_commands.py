@@ -41,6 +41,20 @@ RUN_BY = {
     "pip install ./client": RunBy("pip install", "tests/test_docs_commands.py", "test_the_client_is_installed_alone"),
 }
 
+BY_PAGE = {
+    "decide.md": ("tests/e2e/test_decide.py", "test_every_call_of_the_page_for_this_environment_runs"),
+    "evaluate.md": ("tests/decide/evaluation/test_guides.py", "test_the_commands_and_code_of_the_guides_run"),
+    "choose-options-and-thresholds.md": (
+        "tests/decide/evaluation/test_guides.py",
+        "test_the_commands_and_code_of_the_guides_run",
+    ),
+    "from-notebook-to-production.md": (
+        "tests/decide/test_guide.py",
+        "test_its_commands_are_targets_and_commands_that_there_are",
+    ),
+}
+"""Pages whose own test reads the commands off them."""
+
 
 def pages(repository_root: Path) -> list[Path]:
     return [
@@ -69,9 +83,15 @@ def test_each_command_is_run_by_a_test_or_needs_an_account(repository_root: Path
     assert set(RUN_BY) <= every, "no page has these any more"
     for page in pages(repository_root):
         for command, marked in commands(page):
-            assert marked or command in RUN_BY, (
+            assert marked or command in RUN_BY or page.name in BY_PAGE, (
                 f"{page.name}: {command}: run it in a test and say which in RUN_BY, or mark it: {MARK}"
             )
+
+
+@pytest.mark.parametrize("page", BY_PAGE)
+def test_the_test_that_reads_a_page_is_there(repository_root: Path, page: str) -> None:
+    file, test = BY_PAGE[page]
+    assert f"def {test}" in (repository_root / file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", RUN_BY)
