@@ -90,6 +90,37 @@ bench: install ## measure speed against the reference algorithm and write benchm
 soak: install ## score fifty thousand decisions of a tiny model and compare the memory after them
 	@SOAK_FIRST=1000 SOAK_DECISIONS=50000 python -m pytest -q -s --timeout 0 tests/adapter/test_memory.py
 
+# --- the image --------------------------------------------------------------------------------------------------------
+
+IMAGE_TOOLS = buildah debootstrap cmake
+
+.PHONY: image-tools
+image-tools:
+	@missing="$$(for tool in $(IMAGE_TOOLS); do command -v $$tool > /dev/null || echo $$tool; done)"; \
+	[[ -z "$$missing" ]] || { [[ $$(id -u) == 0 ]] && command -v apt-get > /dev/null && \
+		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing > /dev/null; } || \
+		{ echo "what builds images is missing; as root: apt-get install --no-install-recommends" $$missing >&2; exit 1; }
+
+# The tests build the image themselves; where nothing has changed, its layers are there already.
+.PHONY: image
+image: install image-tools ## build the decision image without Docker, and test it; needs root, 30 minutes the first time
+	@python -m local_cloud image
+	$(call step,testing the image,python -m pytest -q -m image --timeout 1200 tests/image)
+
+LOCK = uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+IMAGE_PYTHONS = 3.11 3.12 3.13 3.14
+IMAGE_PLATFORMS = x86_64-manylinux_2_28 aarch64-manylinux_2_28
+
+.PHONY: lock
+lock: install ## renew the hashes of what the image installs, and see that there are wheels for every Python and platform
+	@for name in requirements build-requirements; do \
+		$(LOCK) adapter/$$name.txt --output-file adapter/$$name.lock; \
+		for version in $(IMAGE_PYTHONS); do for platform in $(IMAGE_PLATFORMS); do \
+			uv pip install --quiet --no-config --dry-run --no-deps --require-hashes --only-binary :all: --target /nowhere \
+				--python-version $$version --python-platform $$platform -r adapter/$$name.lock || exit 1; \
+		done; done; \
+	done
+
 # --- in an account ----------------------------------------------------------------------------------------------------
 
 .PHONY: environment

@@ -1,5 +1,6 @@
 """The command line of the local cloud: `python -m local_cloud up | status | down`."""
 
+import json
 import os
 import shlex
 import sys
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local_cloud import demo
+from local_cloud import demo, image
 from local_cloud.cloud import DEFAULT_STATE_DIRECTORY, Cloud, client_settings, discover, start, stop
 from local_cloud.errors import LocalCloudError
 from local_cloud.step import step
@@ -67,6 +68,12 @@ def status(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
 def down(state_dir: StateDirectoryOption = DEFAULT_STATE_DIRECTORY) -> None:
     """Stop the cloud and everything it started."""
     typer.echo("Stopped." if stop(state_dir) else f"No local cloud runs in {state_dir}.", err=True)
+
+
+@app.command("image")
+def build_image() -> None:
+    """Build the decision image for real, with buildah, and print its digest and sizes as one JSON line."""
+    typer.echo(json.dumps(image.build().result))
 
 
 def _print_settings(cloud: Cloud) -> None:

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -58,8 +58,12 @@ class Cloud:
         self.stop()
 
 
-def start(state_dir: Path = DEFAULT_STATE_DIRECTORY, *, detached: bool) -> Cloud:
+def start(
+    state_dir: Path = DEFAULT_STATE_DIRECTORY, *, detached: bool, variables: Mapping[str, str] | None = None
+) -> Cloud:
     """The cloud of this clone, started and ready; unless `detached`, it ends when this process does.
+
+    It gets this process's environment, and `variables`.
 
     Raises:
         AlreadyRunningError: one runs in this clone.
@@ -71,7 +75,7 @@ def start(state_dir: Path = DEFAULT_STATE_DIRECTORY, *, detached: bool) -> Cloud
     with state.cloud_log.open("ab") as log:
         leash = Leash(
             [sys.executable, "-m", "local_cloud.server", state.root, start_id],
-            environment=_server_environment(state),
+            environment={**_server_environment(state), **(variables or {})},
             directory=REPOSITORY_ROOT,
             output=log,
             grace_seconds=_GRACE_SECONDS,

@@ -9,17 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
 from botocore.exceptions import ClientError
 
+from local_cloud.built_images import BuiltImage, BuiltImages
 from local_cloud.errors import ContainerError, ImageError
-from local_cloud.image_store import PINNED, ImageStore
+from local_cloud.image_store import PINNED, Image, ImageStore
 from local_cloud.leash import Leash
 from local_cloud.log_stream import LogStream
+from local_cloud.program import Program
 
 if TYPE_CHECKING:
     from mypy_boto3_ecr.client import ECRClient
@@ -33,24 +34,16 @@ _PING_INTERVAL_SECONDS = 0.1
 _SHOWN_LINES = 5
 _INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 _REPOSITORY_ROOT = Path(__file__).parents[1]
-
-
-@dataclass(frozen=True)
-class Program:
-    """What to run for an image."""
-
-    command: tuple[str, ...]
-    directory: Path
-    environment: Mapping[str, str]
+_PLAYGROUND = {"SEMIF_PLAYGROUND": "1"}  # unless the deployment says otherwise
 
 
 class Images:
-    """What a pinned image name stands for here: content built by the `docker` stand-in, or the chat server.
+    """What a pinned image name stands for here: what builds have made, or the chat server.
 
     The chat server stands for the published llama.cpp container, and for a copy of it.
     """
 
-    def __init__(self, store: ImageStore, ecr: "ECRClient") -> None:
+    def __init__(self, store: ImageStore | BuiltImages, ecr: "ECRClient") -> None:
         self._store = store
         self._ecr = ecr
 
@@ -65,45 +58,43 @@ class Images:
                 f"Requested image {image} is not pinned: give repository@sha256:<64 hex digits>, not a tag."
             )
         if not self._is_chat(image):
-            self._content(image)
+            self._pushed(image)
 
     def program(self, image: str, environment: Mapping[str, str], model: Path, port: int) -> Program:
         """How to run an image with the deployed environment, so that it listens on a port of 127.0.0.1.
 
         A variable that names a path under /opt/ml/model names the extracted directory instead.
         """
-        deployed = {name: _relocated(value, model) for name, value in environment.items()}
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         # Threads of several containers share these cores: one that waits must not spin.
         defaults = {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "OMP_WAIT_POLICY": "passive"}
-        common = {**inherited, **defaults, **deployed}
+        common = {**inherited, **defaults}
         if self._is_chat(image):
             settings = {"SM_LLAMA_CPP_MODEL_DIR": str(model), "SM_LLAMA_CPP_PORT": str(port)}
             command = (sys.executable, "-m", "local_cloud.chat_server")
-            return Program(command, _REPOSITORY_ROOT, {**common, **settings})
-        content = self._content(image)
-        serve = content / "serve"
+            chat = {**common, **_deployed(environment, model), **self._store.chat_variables(image, model), **settings}
+            return Program(command, _REPOSITORY_ROOT, chat)
+        pushed = self._pushed(image)
+        settings = {"SEMIF_HOST": "127.0.0.1", "SEMIF_PORT": str(port)}
+        if isinstance(pushed, BuiltImage):
+            return pushed.program(common, {**_PLAYGROUND, **environment, **settings}, model)
+        serve = pushed.content / "serve"
         if not os.access(serve, os.X_OK):
             raise ImageError(f"Image {image} has no executable file 'serve' at the root of its build context.")
-        playground = {"SEMIF_PLAYGROUND": "1"}  # unless the deployment says otherwise
-        settings = {
-            "SEMIF_MODEL_DIR": str(model),
-            "SEMIF_HOST": "127.0.0.1",
-            "SEMIF_PORT": str(port),
-            "PYTHONPATH": str(content),
-        }
-        return Program((str(serve),), content, {**playground, **common, **settings})
+        settings |= {"SEMIF_MODEL_DIR": str(model), "PYTHONPATH": str(pushed.content)}
+        deployed = _deployed(environment, model)
+        return Program((str(serve),), pushed.content, {**common, **_PLAYGROUND, **deployed, **settings})
 
     def _is_chat(self, image: str) -> bool:
         name, _, digest = image.partition("@")
         source = self._store.find_published(digest) if self._is_pushed(image) else None
         return (source or name).rpartition("/")[2] in CHAT_REPOSITORIES
 
-    def _content(self, image: str) -> Path:
+    def _pushed(self, image: str) -> Image | BuiltImage:
         found = self._store.find(image.partition("@")[2])
         if found is None or not self._is_pushed(image):
             raise ImageError(f"Requested image {image} not found: it was not built and pushed in this local cloud.")
-        return found.content
+        return found
 
     def _is_pushed(self, image: str) -> bool:
         """Whether the cloud's own registry has it."""
@@ -183,6 +174,10 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _deployed(environment: Mapping[str, str], model: Path) -> dict[str, str]:
+    return {name: _relocated(value, model) for name, value in environment.items()}
 
 
 def _relocated(value: str, model: Path) -> str:

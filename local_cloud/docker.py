@@ -2,7 +2,7 @@
 
 Nothing is executed: a RUN line counts for the digest only. The container that serves is started from the recorded copy
 of the build context, with the Python that runs the cloud. Nothing is fetched: an image of another registry is known by
-its name and digest, and so is a copy of it.
+its name and digest, and so is a copy of it. Where images are to be built, buildah builds them instead.
 """
 
 import argparse
@@ -16,8 +16,9 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import ClientError
 
+from local_cloud.built_images import BuiltImage, image_store
 from local_cloud.errors import ImageError
-from local_cloud.image_store import INDEX_TYPE, MANIFEST_TYPE, PINNED, Image, ImageStore
+from local_cloud.image_store import INDEX_TYPE, MANIFEST_TYPE, PINNED, Image
 from local_cloud.state_directory import StateDirectory
 
 STATE_DIRECTORY_VARIABLE = "LOCAL_CLOUD_STATE_DIR"
@@ -31,7 +32,7 @@ class DockerState:
     """What the stand-in remembers between two commands."""
 
     def __init__(self, state: StateDirectory) -> None:
-        self.images = ImageStore(state.images)
+        self.images = image_store(state.images)
         self._logins = state.data / "docker-logins.json"
 
     def log_in(self, registry: str) -> None:
@@ -82,7 +83,9 @@ def _build(options: argparse.Namespace, state: DockerState) -> None:
     for argument in options.build_arg:
         name, assigned, value = argument.partition("=")
         build_args[name] = value if assigned else os.environ.get(name, "")
-    image = state.images.build(context, dockerfile, build_args, options.platform)
+    image = state.images.build(
+        context, dockerfile, build_args, options.platform, target=options.target, secrets=options.secret
+    )
     for name in options.tag:
         state.images.tag(name, image.digest)
     if options.iidfile:
@@ -99,7 +102,7 @@ def _push(options: argparse.Namespace, state: DockerState) -> None:
     _push_image(options.name, state.images.resolve(options.name), state)
 
 
-def _push_image(name: str, image: Image, state: DockerState) -> None:
+def _push_image(name: str, image: Image | BuiltImage, state: DockerState) -> None:
     tag = _put(name, image.manifest, image.digest, state)
     print(f"{tag}: digest: {image.digest} size: {len(image.manifest)}")
 
@@ -154,14 +157,27 @@ def _tag(options: argparse.Namespace, state: DockerState) -> None:
     state.images.tag(options.target, state.images.resolve(options.source).digest)
 
 
+def _pull(options: argparse.Namespace, state: DockerState) -> None:
+    if not PINNED.fullmatch(options.name):
+        raise ImageError(f"{options.name} is not pinned: give repository@sha256:<64 hex digits>")
+    image = state.images.base(options.name)
+    print(f"{options.name}: {f'{image.image_id} stands in for it' if image else 'nothing is pulled here'}")
+
+
 def _inspect(options: argparse.Namespace, state: DockerState) -> None:
-    image = state.images.resolve(options.name)
-    repository = options.name.rpartition(":")[0]
-    print(
-        json.dumps(
-            [{"Id": image.image_id, "RepoTags": [options.name], "RepoDigests": [f"{repository}@{image.digest}"]}]
-        )
-    )
+    if PINNED.fullmatch(options.name):
+        image, tags = state.images.base(options.name), []
+    else:
+        image, tags = state.images.resolve(options.name), [options.name]
+    layers = json.loads(image.manifest)["layers"] if image else []
+    repository = options.name.partition("@")[0] if not tags else options.name.rpartition(":")[0]
+    shown = {
+        "Id": image.image_id if image else "",
+        "RepoTags": tags,
+        "RepoDigests": [f"{repository}@{image.digest}"] if image else [],
+        "RootFS": {"Type": "layers", "Layers": [layer["digest"] for layer in layers]},
+    }
+    print(json.dumps([shown]))
 
 
 def _version(_options: argparse.Namespace, _state: DockerState) -> None:
@@ -197,6 +213,8 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--platform", default=_DEFAULT_PLATFORM)
     build.add_argument("--build-arg", action="append", default=[])
     build.add_argument("--push", action="store_true")
+    build.add_argument("--target", default="")
+    build.add_argument("--secret", action="append", default=[])
     build.add_argument("--iidfile")
     build.add_argument("--metadata-file")
     for name in _WITHOUT_EFFECT:
@@ -206,6 +224,10 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("context")
     build.set_defaults(run=_build)
 
+    pull = commands.add_parser("pull")
+    pull.add_argument("--platform")
+    pull.add_argument("name")
+    pull.set_defaults(run=_pull)
     push = commands.add_parser("push")
     push.add_argument("name")
     push.set_defaults(run=_push)

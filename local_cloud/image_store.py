@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,16 @@ class ImageStore:
 
     root: Path
 
-    def build(self, context: Path, dockerfile: Path, build_args: Mapping[str, str], platform: str) -> Image:
+    def build(
+        self,
+        context: Path,
+        dockerfile: Path,
+        build_args: Mapping[str, str],
+        platform: str,
+        *,
+        target: str = "",
+        secrets: Sequence[str] = (),  # nothing runs that would read them
+    ) -> Image:
         """The image of a build context; equal inputs give the equal digest, byte for byte.
 
         Raises:
@@ -48,16 +57,29 @@ class ImageStore:
         if not dockerfile.is_file():
             raise ImageError(f"failed to read dockerfile: {dockerfile}: no such file")
         text = dockerfile.read_text()
-        bases = list(_bases(text, build_args))
+        pinned = list(bases(text, build_args))
         files = [(path, _mode(context / path), _sha256(context / path)) for path in _context_files(context)]
         config = {
             "architecture": platform.partition("/")[2] or platform,
             "os": platform.partition("/")[0],
             "config": {},
-            "local_cloud": {"dockerfile": text, "build_args": dict(sorted(build_args.items())), "bases": bases},
+            "local_cloud": {
+                "target": target,
+                "dockerfile": text,
+                "build_args": dict(sorted(build_args.items())),
+                "bases": pinned,
+            },
             "rootfs": {"type": "layers", "diff_ids": [_digest(json.dumps(files))]},
         }
         return self._store(context, [path for path, _, _ in files], _canonical(config), json.dumps(files))
+
+    def base(self, name: str) -> Image | None:
+        """What is known about a published base that was pulled: nothing."""
+        return None
+
+    def chat_variables(self, image: str, model: Path) -> dict[str, str]:
+        """What the chat server needs to run as `image`: nothing, any server of this machine does."""
+        return {}
 
     def tag(self, name: str, digest: str) -> None:
         """Let a name stand for a digest, until it is given to another."""
@@ -131,7 +153,7 @@ class ImageStore:
         return image
 
 
-def _bases(dockerfile: str, build_args: Mapping[str, str]) -> Iterator[str]:
+def bases(dockerfile: str, build_args: Mapping[str, str]) -> Iterator[str]:
     """Every base of a Dockerfile, variables replaced.
 
     Raises:

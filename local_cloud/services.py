@@ -1,5 +1,6 @@
 """The services the local cloud adds to MiniStack, made and connected."""
 
+import os
 import shlex
 import stat
 import sys
@@ -12,11 +13,12 @@ from botocore.config import Config
 
 from local_cloud import docker
 from local_cloud.autoscaling import ApplicationAutoScaling
+from local_cloud.buildah import CACHE_VARIABLE
+from local_cloud.built_images import IMAGES_VARIABLE, image_store
 from local_cloud.cloud import REPOSITORY_ROOT, Cloud, client_settings
 from local_cloud.codebuild import Clients, CodeBuild, build_environment
 from local_cloud.container import Images
 from local_cloud.deployment_policy import Alarms
-from local_cloud.image_store import ImageStore
 from local_cloud.invocation import Invoker
 from local_cloud.launcher import Launcher
 from local_cloud.model_archive import ModelArchives
@@ -51,7 +53,7 @@ def create_services(cloud: Cloud) -> Services:
         return session.client(name, endpoint_url=cloud.endpoint_url, config=config)  # type: ignore[call-overload]
 
     logs, s3 = client("logs"), client("s3")
-    images = Images(ImageStore(state.images), client("ecr"))
+    images = Images(image_store(state.images), client("ecr"))
     launcher = Launcher(images, ModelArchives(state.models, s3), state.logs, logs)
     sagemaker = SageMaker(launcher, Alarms(client("cloudwatch")), s3)
     clients = Clients(client("codebuild"), logs, s3, client("ssm"))
@@ -63,9 +65,11 @@ def create_services(cloud: Cloud) -> Services:
 def _install_docker(state: StateDirectory) -> Path:
     """The directory that holds the `docker` command of builds."""
     command = state.commands / "docker"
+    kept = {name: os.environ[name] for name in (IMAGES_VARIABLE, CACHE_VARIABLE) if name in os.environ}
     command.write_text(
         "#!/bin/sh\n"
-        f"export {docker.STATE_DIRECTORY_VARIABLE}={shlex.quote(str(state.root))}\n"
+        + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in kept.items())
+        + f"export {docker.STATE_DIRECTORY_VARIABLE}={shlex.quote(str(state.root))}\n"
         f"export PYTHONPATH={shlex.quote(str(REPOSITORY_ROOT))}\n"
         f'exec {shlex.quote(sys.executable)} -m {docker.__name__} "$@"\n'
     )

@@ -80,7 +80,6 @@ class ArtifactStack(Stack):
                 self,
                 f"{accelerator.capitalize()}Image",
                 accelerator=accelerator,
-                images=settings.images,
                 base=settings.images.pulled(accelerator, settings.region),
                 base_uri=base_uri(accelerator),
                 trigger=trigger(),

@@ -10,6 +10,7 @@ FAMILIES = {
     "stacks": {"stacks", "decision_constructs"},
     "constructs/decision_constructs": {"decision_constructs"},
     "adapter/decision_adapter": {"decision_adapter"},
+    "adapter/proof": {"proof", "decision_adapter"},
     "model_build": {"model_build"},
     "image_copy": {"image_copy"},
     "client/decision_client": {"decision_client"},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from decide import output
-from decide.commands import batch, calibrate, chat, evaluate, invoke, models, playground, status
+from decide.commands import batch, benchmark, calibrate, chat, evaluate, invoke, models, playground, status
 from decide.errors import sentence_of, status_of
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ add(status.status, status.EXAMPLES)
 add(evaluate.evaluate, evaluate.EXAMPLES)
 add(calibrate.calibrate, calibrate.EXAMPLES)
 add(batch.batch, batch.EXAMPLES)
+add(benchmark.benchmark, benchmark.EXAMPLES)
 add(playground.playground, playground.EXAMPLES)
 
 
@@ -48,5 +49,7 @@ def run() -> None:
     except Exception as error:
         if os.environ.get("DECIDE_DEBUG"):
             raise
+        if isinstance(error, OSError):
+            output.give_up_results()
         output.fail(sentence_of(error))
         sys.exit(status_of(error))

@@ -43,12 +43,15 @@ def _from_url(target: Target, body: bytes, settings: ClientSettings) -> Generato
     url = route(target.url or "")
     headers = {"Content-Type": _JSON} | ({"Authorization": f"Bearer {target.api_key}"} if target.api_key else {})
     timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.read_seconds)
-    with urllib3.PoolManager(timeout=timeout, retries=False) as pool, _told(url):
-        answer = pool.request("POST", url, body=body, headers=headers, preload_content=False)
+    with urllib3.PoolManager(timeout=timeout, retries=False) as pool:
+        with _told(url):
+            answer = pool.request("POST", url, body=body, headers=headers, preload_content=False)
         try:
             if answer.status != 200:
-                raise of_answer(answer.status, answer.data, answer.headers.get("Retry-After"))
-            yield _chunks(answer)
+                with _told(url):
+                    told = answer.data
+                raise of_answer(answer.status, told, answer.headers.get("Retry-After"))
+            yield _read(_chunks(answer), url)
         finally:
             answer.close()
 
@@ -61,12 +64,20 @@ def _chunks(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         yield chunk
 
 
+def _read(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """``chunks``, whose failures are the endpoint's; not those of whoever takes them."""
+    with _told(name):
+        yield from chunks
+
+
 @contextmanager
-def _told(url: str) -> Generator[None, None, None]:
+def _told(name: str) -> Generator[None, None, None]:
     try:
         yield
     except (urllib3.exceptions.HTTPError, OSError) as error:
-        raise UnreachableError(f"{url} cannot be reached, or broke off: {error}; does the server run there?") from error
+        raise UnreachableError(
+            f"{name} cannot be reached, or broke off: {error}; does the server run there?"
+        ) from error
 
 
 @contextmanager
@@ -83,4 +94,5 @@ def _from_sagemaker(target: Target, body: bytes, settings: ClientSettings) -> Ge
             EndpointName=name, ContentType=_JSON, Accept="text/event-stream", Body=body
         )
         with closing(answer["Body"]) as stream:
-            yield (part["PayloadPart"]["Bytes"] for part in stream if "PayloadPart" in part)
+            parts = (part["PayloadPart"]["Bytes"] for part in stream if "PayloadPart" in part)
+            yield _read(parts, name)

@@ -86,6 +86,8 @@ def status_of(error: BaseException) -> ExitStatus:
         return error.status
     if isinstance(error, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
+    if isinstance(error, OSError):  # a full disk behind stdout
+        return ExitStatus.FAILED
     kinds = (STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     return next(kinds, ExitStatus.DEFECT)
 

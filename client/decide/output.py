@@ -5,7 +5,9 @@ cursor.
 """
 
 import json
+import os
 import sys
+import unicodedata
 from typing import TextIO
 
 from rich.console import Console
@@ -16,7 +18,8 @@ results = Console(highlight=False, markup=False)
 messages = Console(stderr=True, highlight=False, markup=False)
 """Progress, warnings and errors."""
 
-_KEPT = "\n\t"
+_KEPT = "\n\t\u00ad\u200c\u200d"
+"""Beside line feed and tab: a soft hyphen, and what joins letters and emoji or keeps them apart."""
 
 
 def prepare() -> None:
@@ -25,16 +28,21 @@ def prepare() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text files here
 
 
+def give_up_results() -> None:
+    """Let what is left for stdout go where it cannot fail: Python would try once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def plain(text: str, style: str = "") -> Text:
     """``text`` of somebody else's as rich prints it: without markup and control characters."""
     return Text(visible(text), style)
 
 
 def visible(text: str) -> str:
-    """``text`` with its control characters, but for line feed and tab, as escapes: a terminal would obey them."""
-    return "".join(
-        character if character.isprintable() or character in _KEPT else _escaped(character) for character in text
-    )
+    """``text`` with what a terminal would obey as escapes: control characters but line feed and tab, and the marks
+    that turn the direction of writing.
+    """
+    return "".join(_escaped(character) if _is_obeyed(character) else character for character in text)
 
 
 def write(text: str) -> None:
@@ -62,6 +70,10 @@ def warn(sentence: str) -> None:
 def fail(sentence: str) -> None:
     """Say on stderr what ended the command."""
     messages.print(Text.assemble(("error: ", "bold red"), visible(sentence)), soft_wrap=True)
+
+
+def _is_obeyed(character: str) -> bool:
+    return character not in _KEPT and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _escaped(character: str) -> str:

@@ -6,12 +6,15 @@ from aws_cdk import aws_ecr as ecr
 from constructs import Construct
 
 from decision_constructs.build_trigger import BuildTrigger
+from decision_constructs.ecr_access import KNOWS_NO_RESOURCE, LOG_IN_TO_PUBLIC
 from decision_constructs.image_project import ImageProject
-from decision_constructs.image_settings import Images
 from decision_constructs.instance_type import Accelerator
-from decision_constructs.pinned_image import PinnedImage
+from decision_constructs.pinned_image import PUBLIC_REGISTRY, PinnedImage
 
-_PLAYGROUND = [f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")]
+_SOURCES = [
+    *("decision_adapter/**/*.py", "proof/**/*.py"),
+    *(f"decision_adapter/playground/*.{kind}" for kind in ("css", "html", "js", "svg")),
+]
 
 
 class ContainerImage(Construct):
@@ -26,7 +29,6 @@ class ContainerImage(Construct):
         construct_id: str,
         *,
         accelerator: Accelerator,
-        images: Images,
         base: PinnedImage,
         base_uri: str,
         repository: ecr.IRepository,
@@ -39,7 +41,6 @@ class ContainerImage(Construct):
             scope: where it belongs.
             construct_id: its id.
             accelerator: what it runs on.
-            images: the pins.
             base: the published container.
             base_uri: where that is pulled from: there, or a copy of it in the repository.
             repository: where the image goes.
@@ -52,11 +53,10 @@ class ContainerImage(Construct):
             "Build",
             description=f"Builds the decision image for {accelerator.upper()} on the published llama.cpp container",
             folder="adapter",
-            files=["Dockerfile", "serve", "*.py", "requirements.txt", "decision_adapter/**/*.py", *_PLAYGROUND],
+            files=["Dockerfile", "serve", "*.py", "*.lock", "bases.toml", *_SOURCES],
             inputs={
-                "IMAGE_BASE": base.digest,  # the same bytes from wherever they are pulled
+                "IMAGE_BASE_DIGEST": base.digest,  # the same bytes from wherever they are pulled
                 "IMAGE_PLATFORM": accelerator.platform,
-                "LLAMA_CPP_PYTHON_VERSION": images.llama_cpp_python,
             },
             output=lambda content_hash: {"IMAGE_BASE": base_uri, "IMAGE_TAG": content_hash},
             pulled=base,
@@ -64,4 +64,6 @@ class ContainerImage(Construct):
             arm64=accelerator is Accelerator.ARM64,
             **build,
         )
+        if base_uri == str(base) and base.registry == PUBLIC_REGISTRY:
+            project.allow(LOG_IN_TO_PUBLIC, "*", wildcard=KNOWS_NO_RESOURCE)
         self.uri = project.pushed(trigger, project.content_hash)

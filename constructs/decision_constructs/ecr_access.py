@@ -14,6 +14,8 @@ PUSH = [
     "ecr:UploadLayerPart",
 ]
 LOG_IN = ["ecr:GetAuthorizationToken"]
+LOG_IN_TO_PUBLIC = ["ecr-public:GetAuthorizationToken", "sts:GetServiceBearerToken"]
+"""Anybody may pull from the public registry, and faster who has logged in."""
 KNOWS_NO_RESOURCE = "The action knows no resource."
 
 

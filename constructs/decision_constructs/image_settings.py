@@ -45,12 +45,6 @@ class Images(Section):
     cuda_major: Annotated[int, Field(ge=11, le=99, description="the major version of CUDA in images.cuda, e.g. 13")] = (
         13
     )
-    llama_cpp_python: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", description="the release that fits the base's libllama, e.g. 0.3.35"
-        ),
-    ] = "0.3.35"
 
     @classmethod
     def rules(cls, raw: Raw) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""The model archive: one GGUF and its tokenizer files, packed by CodeBuild and served by both contracts."""
+"""The model archive: a GGUF, its tokenizer and calibration, packed by CodeBuild and served by both contracts."""
 
 from urllib.parse import urlsplit
 
@@ -8,6 +8,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from decision_constructs import calibration_file
 from decision_constructs.build_project import BuildProject
 from decision_constructs.build_trigger import BuildTrigger
 from decision_constructs.model_settings import Model
@@ -88,5 +89,6 @@ def _inputs(model: Model) -> dict[str, str]:
         "MODEL_GGUF_SHA256": model.sha256,
         "MODEL_TOKENIZER_REPOSITORY": model.tokenizer and model.tokenizer.repository,
         "MODEL_TOKENIZER_REVISION": model.tokenizer and model.tokenizer.revision,
+        "MODEL_CALIBRATION": model.calibration and calibration_file.text(model.calibration),
     }
     return {name: value for name, value in values.items() if value}

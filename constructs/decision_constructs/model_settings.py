@@ -6,10 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from decision_constructs import calibration_file
 from decision_constructs.section import Problem, Raw, Section, expected
 
 # no `..`, nothing a shell or a URI would read in another way; `-00001-of-00002` is one part of a split model
 _PLAIN_PATH = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+ -]*/)*[A-Za-z0-9_][A-Za-z0-9_.+ -]*"
+_CALIBRATION = re.compile(rf"{_PLAIN_PATH}\.json")
 _SPLIT = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.gguf$")
 
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$", description="a commit of 40 lower-case hex digits")]
@@ -33,6 +35,10 @@ GgufUri = Annotated[
     str,
     Field(pattern=rf"^s3://[a-z0-9][a-z0-9.-]+/{_PLAIN_PATH}\.gguf$", description="s3://bucket/key.gguf"),
 ]
+CalibrationFile = Annotated[
+    str,
+    Field(pattern=rf"^{_PLAIN_PATH}\.json$", description="a file of this project that `decide calibrate` wrote, .json"),
+]
 
 
 class Tokenizer(Section):
@@ -52,6 +58,7 @@ class Model(Section):
     archive_uri: ArchiveUri | None = None
     sha256: Sha256 | None = None
     tokenizer: Tokenizer | None = None
+    calibration: CalibrationFile | None = None
     size_bytes: Annotated[int, Field(ge=1, le=10**13, description="the size of the .gguf, 1 to 10^13 bytes")] | None = (
         None
     )
@@ -76,5 +83,15 @@ class Model(Section):
                 yield (key,), f"missing; {expected(cls, key)}"
         if "archive_uri" not in raw and "sha256" not in raw:
             yield ("sha256",), f"missing; {expected(cls, 'sha256')}"
-        for key in {"sha256", "tokenizer"} & raw.keys() if "archive_uri" in raw else ():
+        if "archive_uri" not in raw and "calibration" in raw:
+            yield from cls._calibration_problems(raw["calibration"])
+        for key in {"sha256", "tokenizer", "calibration"} & raw.keys() if "archive_uri" in raw else ():
             yield (key,), "is for packing, and archive_uri is packed already; remove it"
+
+    @classmethod
+    def _calibration_problems(cls, path: object) -> Iterator[Problem]:
+        if isinstance(path, str) and _CALIBRATION.fullmatch(path):
+            try:
+                calibration_file.text(path)
+            except ValueError as error:
+                yield ("calibration",), f"{path!r}: {error}"

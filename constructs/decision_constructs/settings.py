@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
-from decision_constructs import inference_ami
+from decision_constructs import base_image, inference_ami
 from decision_constructs.batch import Batch
 from decision_constructs.errors import SettingsError, UnknownEnvironmentError
 from decision_constructs.image_settings import Images
@@ -235,6 +235,11 @@ class Settings(Section):
             with suppress(KeyError, ValidationError):
                 endpoints[contract] = section.model_validate(raw[contract])
         yield from images.misfits(endpoints, raw.get("region"), in_vpc="network" in raw)
+        decision = endpoints.get("decision")
+        if isinstance(decision, DecisionEndpoint):
+            built = {Accelerator.CPU} if "batch" in raw else set[Accelerator]()
+            built = built - {decision.accelerator} if decision.image_digest else built | {decision.accelerator}
+            yield from base_image.problems({one: image for one, image in images.bases.items() if one in built})
 
     @property
     def uses_bucket(self) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Semaphore, Thread
 
@@ -22,6 +22,8 @@ class DecisionServer:
         self.holds = Semaphore(0)
         """Released once for each request that is held."""
         self.go_on = Event()
+        self.hold_from: int | None = None
+        """Requests after so many are held, too."""
         self.refusal: tuple[int, bytes] | None = None
         """Instead of an answer."""
 
@@ -36,14 +38,16 @@ def decision_server() -> Iterator[DecisionServer]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             server.asked.append(ids(body))
-            if HELD in json.dumps(json.loads(body)):
+            late = server.hold_from is not None and len(server.asked) > server.hold_from
+            if late or HELD in json.dumps(json.loads(body)):
                 server.holds.release()
                 server.go_on.wait()
             status, told = server.refusal or (200, answer(body))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(told)))
-            self.end_headers()
-            self.wfile.write(told)
+            with suppress(BrokenPipeError, ConnectionResetError):  # a command that was ended does not wait
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(told)))
+                self.end_headers()
+                self.wfile.write(told)
 
         def log_message(self, format: str, *args: object) -> None:  # the name of the method it overrides
             """Say nothing."""

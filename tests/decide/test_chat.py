@@ -51,6 +51,19 @@ def test_nothing_to_say_is_a_usage_error() -> None:
     assert "there is nothing to say" in told.err
 
 
+def test_an_argument_that_is_no_text_is_told() -> None:
+    told = decide("chat", "--url", "http://127.0.0.1:9", os.fsdecode(b"\xff"))
+    assert told.status == 2
+    assert "is not UTF-8" in told.err
+
+
+def test_an_answer_without_words_is_said_to_be_one() -> None:
+    with chat_server(event("", finish_reason="stop"), DONE) as server:
+        told = decide("chat", "--url", server.url, "Hello")
+    assert (told.status, told.out) == (0, "\n")
+    assert "before the first word" in told.err
+
+
 def test_an_endpoint_without_chat_is_told(url: str) -> None:
     told = decide("chat", "--url", url, "Hello")
     assert told.status == 6
@@ -88,6 +101,26 @@ def test_ctrl_c_ends_it_and_what_came_stands() -> None:
     assert process.returncode == 130, err
     assert out == b""
     assert b"Traceback" not in err
+
+
+def test_a_reader_who_goes_away_is_not_taken_for_the_endpoint() -> None:
+    rest = Event()
+    with chat_server(event("Good"), rest, event(" day"), DONE) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "decide", "chat", "--url", server.url, "Hello"],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(4) == b"Good"
+        process.stdout.close()
+        rest.set()
+        err = process.stderr.read()
+        process.stderr.close()
+        assert process.wait(PATIENCE_SECONDS) == 1
+    assert err == b""
 
 
 def test_in_a_terminal_it_is_a_conversation_that_remembers() -> None:

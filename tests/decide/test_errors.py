@@ -15,6 +15,7 @@ def test_the_status_of_what_ends_a_command() -> None:
     assert status_of(DecideError("x", ExitStatus.FAILED)) is ExitStatus.FAILED
     assert status_of(UnreachableError("x")) is ExitStatus.UNREACHABLE
     assert status_of(KeyboardInterrupt()) is ExitStatus.INTERRUPTED
+    assert status_of(OSError(28, "No space left on device")) is ExitStatus.FAILED
     assert status_of(ZeroDivisionError()) is ExitStatus.DEFECT
 
 

@@ -1,12 +1,16 @@
 """`decide invoke`, as a process, against the real adapter."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.client.http_server import Reply, serve
-from tests.decide.command import decide
+from tests.decide.command import PATIENCE_SECONDS, decide, environment
+from tests.decide.decision_server import HELD, decision_server
 
 ASKED = ("--state", "The reset email never arrived.", "--question", "Which queue?")
 OPTIONS = ("--option", "account=Account access.", "--option", "billing=Payments.")
@@ -147,3 +151,32 @@ def test_a_wrong_key_is_told() -> None:
         told = decide("invoke", "--url", server.url, *ASKED, *OPTIONS, DECIDE_API_KEY="secret")
     assert (told.status, told.err) == (5, "error: a key is needed\n")
     assert server.received[0].headers["authorization"] == "Bearer secret"
+
+
+def test_ctrl_c_ends_it_at_once() -> None:
+    with decision_server() as server:
+        asked = ("--state", HELD, "--question", "q", *OPTIONS)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "decide", "invoke", "--url", server.url, *asked],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert server.holds.acquire(timeout=PATIENCE_SECONDS)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, out, b"Traceback" in err) == (130, b"", False), err
+
+
+def test_results_that_nobody_can_take_are_told(url: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "decide", "models", "--url", url, "--json"],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert ended.returncode == 8
+    assert b"No space left" in ended.stderr
+    assert b"Traceback" not in ended.stderr

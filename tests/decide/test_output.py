@@ -12,6 +12,11 @@ def test_control_characters_are_shown_and_not_obeyed() -> None:
     assert output.visible("a\x1b[31mb\x00\r\n\tä\u202e") == "a\\x1b[31mb\\x00\\r\n\tä\\u202e"
 
 
+def test_letters_of_every_script_are_shown_as_they_are() -> None:
+    text = "l\u00a0eau, \u0645\u06cc\u200c\u062e, \U0001f469\u200d\U0001f680, \u2764\ufe0f, e\u0301, \u3042"
+    assert output.visible(text) == text
+
+
 def test_markup_of_others_is_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert output.plain("[bold]x[/bold]").plain == "[bold]x[/bold]"
 

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from decide.evaluation import extra
 from tests.decide.command import environment
 
 
@@ -51,7 +52,7 @@ def test_a_wheel_of_the_client_has_the_page_that_the_container_serves(repository
 
 def test_what_evaluation_needs_is_an_extra_of_its_own(repository_root: Path) -> None:
     extras = pyproject(repository_root / "client")["project"]["optional-dependencies"]
-    assert {one.partition(">=")[0] for one in extras["evaluate"]} == {"jinja2", "matplotlib", "numpy", "scipy"}
+    assert {one.partition(">=")[0] for one in extras["evaluate"]} == set(extra.PACKAGES)
 
 
 def test_the_command_line_starts_without_what_evaluation_needs_and_says_how_to_install_it(tmp_path: Path) -> None:

@@ -372,6 +372,19 @@ def test_a_packed_archive_takes_no_setting_of_packing(tmp_path: Path) -> None:
     ]
 
 
+def test_a_calibration_is_a_file_of_this_project_that_the_endpoint_can_read(tmp_path: Path) -> None:
+    good = "tests/stacks/environments/calibration.json"
+    assert load(tmp_path, f'{MODEL}calibration = "{good}"\n{CPU_DECISION}').model.calibration == good
+    for path, problem in (
+        ("/etc/calibration.json", "expected a file of this project that `decide calibrate` wrote, .json"),
+        ("../calibration.json", "expected a file of this project that `decide calibrate` wrote, .json"),
+        ("nothing.json", "cannot be read: No such file or directory; the path counts from the project's top folder"),
+        ("cdk.json", "is not a calibration: id: Field required"),
+    ):
+        [found] = problems(tmp_path, f'{MODEL}calibration = "{path}"\n{CPU_DECISION}')
+        assert found == f"model.calibration: '{path}': {problem}"
+
+
 def test_a_model_that_is_packed_here_has_its_hash(tmp_path: Path) -> None:
     text = f'region = "us-east-1"\n{CPU_DECISION}[model]\nuri = "s3://models/a.gguf"\n'
     assert problems(tmp_path, text) == ["model.sha256: missing; expected 64 lower-case hex digits"]
@@ -460,21 +473,57 @@ def test_a_gpu_endpoint_gets_the_inference_ami_that_the_image_needs(tmp_path: Pa
 
 def test_an_older_cuda_image_runs_on_the_older_ami_that_is_asked_for(tmp_path: Path) -> None:
     image = f'[images]\ncuda = "public.ecr.aws/x/llama-cpp@sha256:{SHA256}"\n'
-    decision = '[decision]\ninstance_type = "ml.g6.xlarge"\ninference_ami = "al2-ami-sagemaker-inference-gpu-3-1"\n'
-    assert problems(tmp_path, MODEL + image + decision) == [
+    chat = '[chat]\ninstance_type = "ml.g6.xlarge"\ninference_ami = "al2-ami-sagemaker-inference-gpu-3-1"\n'
+    assert problems(tmp_path, MODEL + image + chat) == [
         "images.cuda_major: missing; another image may have another CUDA: "
         "expected the major version of CUDA in images.cuda, e.g. 13"
     ]
-    chosen = load(tmp_path, MODEL + image + "cuda_major = 12\n" + decision)
-    assert chosen.decision
-    assert chosen.decision.inference_ami_version(chosen.images) == "al2-ami-sagemaker-inference-gpu-3-1"
+    chosen = load(tmp_path, MODEL + image + "cuda_major = 12\n" + chat)
+    assert chosen.chat
+    assert chosen.chat.inference_ami_version(chosen.images) == "al2-ami-sagemaker-inference-gpu-3-1"
 
 
 def test_a_cuda_that_no_ami_runs_is_refused(tmp_path: Path) -> None:
     images = f'[images]\ncuda = "public.ecr.aws/x/llama-cpp@sha256:{SHA256}"\ncuda_major = 14\n'
-    assert problems(tmp_path, MODEL + images + '[decision]\ninstance_type = "ml.g6.xlarge"\n') == [
-        "decision.inference_ami: no AMI known here runs CUDA 14 (images.cuda_major); use an image of an older CUDA"
+    assert problems(tmp_path, MODEL + images + '[chat]\ninstance_type = "ml.g6.xlarge"\n') == [
+        "chat.inference_ami: no AMI known here runs CUDA 14 (images.cuda_major); use an image of an older CUDA"
     ]
+
+
+UNKNOWN_BASE = f"public.ecr.aws/x/llama-cpp@sha256:{SHA256}"
+CPU_BASE = settings.Images().cpu
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        (f'{CPU_DECISION}[images]\ncpu = "{UNKNOWN_BASE}"', "cpu: '{}': which llama-cpp-python fits it is not known"),
+        (
+            f'[decision]\ninstance_type = "ml.g6.xlarge"\n[images]\ncuda = "{CPU_BASE}"\ncuda_major = 13',
+            "cuda: '{}': adapter/bases.toml has it for cpu, not for cuda",
+        ),
+        (
+            f'[decision]\ninstance_type = "ml.g6.xlarge"\n[batch]\ninstance_type = "ml.c6i.large"\n'
+            f'[images]\ncpu = "{UNKNOWN_BASE}"',
+            "cpu: '{}': which llama-cpp-python fits it is not known",
+        ),
+    ],
+)
+def test_a_base_that_no_binding_is_known_for_is_refused(tmp_path: Path, section: str, told: str) -> None:
+    (found,) = problems(tmp_path, MODEL + section)
+    image = CPU_BASE if "for cpu" in told else UNKNOWN_BASE
+    assert found.startswith(f"images.{told.format(image)}")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[chat]\ninstance_type = "ml.c6i.large"\n',
+        f'{CPU_DECISION}image_digest = "sha256:{SHA256}"\n[existing]\nrepository = "ours"\n',
+    ],
+)
+def test_a_base_that_nothing_is_built_on_needs_no_binding(tmp_path: Path, section: str) -> None:
+    assert load(tmp_path, f'{MODEL}{section}[images]\ncpu = "{UNKNOWN_BASE}"\n').images.cpu == UNKNOWN_BASE
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """`decide --env local` against the deployed environment: nothing is exported, the folder says where the cloud is."""
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,19 @@ def test_a_decision_and_what_answered_it(decide: Callable[..., command.Ended]) -
     assert told.json["result"]["option_ids"] == ["account", "billing", "sales"]
     models = decide("models", "--env", "local", "--json", "--wait", "60")
     assert models.json["gguf"]["sha256"] == SHA256
+
+
+def test_labelled_decisions_are_evaluated(
+    decide: Callable[..., command.Ended], folder: Path, repository_root: Path
+) -> None:
+    labels = (repository_root / "docs" / "examples" / "support-decisions.jsonl").read_text("utf-8").splitlines()[:6]
+    (folder / "labelled.jsonl").write_text("\n".join(labels), encoding="utf-8")
+    told = decide("evaluate", "--env", "local", "--json", "--report", "report.html", "labelled.jsonl")
+    assert told.status == 0, told.err
+    [run] = told.json["runs"]
+    assert run["overall"]["valid"]["count"] == 6
+    assert run["model"]["gguf"]["sha256"] == SHA256
+    assert (folder / "labelled.local.run.jsonl").is_file()
 
 
 def test_a_chat_is_streamed(decide: Callable[..., command.Ended]) -> None:
@@ -116,3 +132,40 @@ def test_a_job_that_an_interrupted_command_started_is_followed(
         "d0",
         "d1",
     ]
+
+
+def test_a_benchmark_knows_the_instances(decide: Callable[..., command.Ended]) -> None:
+    told = decide("benchmark", "--env", "local", "--callers", "1", "--words", "5", "--requests", "2", "--json")
+    assert told.status == 0, told.err
+    [measured] = told.json["endpoints"]
+    assert measured["instance"] == "1 × ml.c6i.large"
+    assert measured["model"]["gguf"]["sha256"] == SHA256
+
+
+def test_every_call_of_the_page_for_this_environment_runs(folder: Path, repository_root: Path) -> None:
+    # given the files that the page names, and the command on the path
+    (folder / "request.json").write_text(json.dumps(demo.ONE_DECISION))
+    (folder / "prompt.txt").write_text("Say hello.")
+    (folder / "decisions.jsonl").write_text(json.dumps(DECISION))
+    (folder / "decide").write_text(f'#!/bin/sh\nexec {sys.executable} -m decide "$@"\n')
+    (folder / "decide").chmod(0o755)
+    page = (repository_root / "docs" / "decide.md").read_text("utf-8")
+    blocks = [block.replace("\\\n", " ") for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL)]
+    here = re.compile(r"decide (invoke|chat|models|status|batch|benchmark) .*--env local")
+    calls = [line for block in blocks for line in block.splitlines() if here.match(line)]
+    assert len(calls) > 10
+    variables = command.environment()
+    for call in calls:
+        # when it is run, and says what it has to say to a pipe
+        ended = subprocess.run(
+            ["bash", "-c", call],
+            cwd=folder,
+            env=variables | {"PATH": f"{folder}:{variables['PATH']}"},
+            input="Say hello.",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # then
+        assert ended.returncode == 0, (call, ended.stderr)
+        assert ended.stdout, call

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -50,6 +51,15 @@ def served_archive(cloud: Cloud, endpoint: str) -> tuple[str, str]:
     return bucket, key
 
 
+def asked(cloud: Cloud, endpoint: str) -> dict[str, Any]:
+    """The result of one decision."""
+    answer = deployment.client(cloud, "sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint, ContentType="application/json", Body=json.dumps(demo.ONE_DECISION)
+    )
+    result: dict[str, Any] = json.load(answer["Body"])["result"]
+    return result
+
+
 @pytest.fixture(scope="module")
 def first_archive(cloud: Cloud, endpoints: dict[str, str]) -> tuple[str, str]:
     return served_archive(cloud, endpoints["decision"])
@@ -66,8 +76,9 @@ def test_model_image_pools_and_settings_change_under_a_caller_who_meets_no_failu
     tiny_model: dict[str, str],
     first_archive: tuple[str, str],
 ) -> None:
+    (other_checkout / "calibration.json").write_text('{"id": "support-1", "temperature": 2}')
     with settings_of(other_checkout) as tables:
-        tables["model"] = tiny_model
+        tables["model"] = {**tiny_model, "calibration": "calibration.json"}
         del tables["decision"]["instance_type"]
         tables["decision"] |= {"instance_pools": ["ml.c6i.large", "ml.m6i.large"], "max_shared_decisions": 2}
     adapter = other_checkout / "adapter" / "decision_adapter" / "__init__.py"
@@ -80,6 +91,7 @@ def test_model_image_pools_and_settings_change_under_a_caller_who_meets_no_failu
 
     assert caller.failures == []
     assert caller.models() == [SMOLLM2, "tiny.gguf"]
+    assert asked(cloud, endpoints["decision"])["model"]["calibration"] == "support-1"
     assert deployment.endpoint_names(cloud) == endpoints
     described = sagemaker.describe_endpoint(EndpointName=endpoints["decision"])
     assert described["ProductionVariants"][0]["DeployedImages"] != image

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from local_cloud.built_images import image_store
+from local_cloud.errors import ImageError
+from local_cloud.image_store import ImageStore
+
 BASE = "public.ecr.aws/deep-learning-containers/llama-cpp@sha256:" + "b" * 64
 REGISTRY = "000000000000.dkr.ecr.us-east-1.amazonaws.com"
 
@@ -167,3 +171,37 @@ def test_unknown_option_is_an_error(workshop, context):
 def test_version_says_what_it_is(workshop):
     assert "stand-in" in workshop.docker("--version").stdout
     assert "stand-in" in workshop.docker("version").stdout
+
+
+def test_a_published_base_is_known_by_its_name_alone(workshop):
+    assert workshop.docker("pull", "--platform", "linux/amd64", BASE).returncode == 0
+    assert json.loads(workshop.docker("inspect", BASE).stdout)[0]["RootFS"]["Layers"] == []
+
+
+def test_a_base_that_is_not_pinned_is_not_pulled(workshop):
+    outcome = workshop.docker("pull", "python:3.12")
+
+    assert outcome.returncode == 1
+    assert "python:3.12 is not pinned: give repository@sha256:" in outcome.stderr
+
+
+def test_a_stage_is_another_image_and_a_secret_is_no_part_of_one(workshop, context):
+    build(workshop, context, "whole:1")
+    build(workshop, context, "stage:1", "--target", "packages")
+    build(workshop, context, "secret:1", "--secret", "id=pip.conf,src=/nowhere")
+
+    assert digest_of(workshop, "whole:1") == digest_of(workshop, "secret:1") != digest_of(workshop, "stage:1")
+
+
+def test_images_are_built_for_real_only_when_asked_for_by_name(tmp_path, monkeypatch):
+    assert isinstance(image_store(tmp_path), ImageStore)
+    monkeypatch.setenv("LOCAL_CLOUD_IMAGES", "yes")
+    with pytest.raises(ImageError, match="LOCAL_CLOUD_IMAGES is 'yes': must be recorded or built"):
+        image_store(tmp_path)
+
+
+def test_without_buildah_what_is_missing_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_CLOUD_IMAGES", "built")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ImageError, match=r"buildah is not on PATH: apt-get install .* buildah debootstrap"):
+        image_store(tmp_path)

@@ -122,6 +122,16 @@ def test_the_chat_endpoint_runs_the_copy_that_the_decision_image_is_built_on(tem
     assert published(artifacts)["chat-image-uri"] == built["IMAGE_BASE"]
 
 
+def test_the_calibration_is_packed_with_the_model(template: Templates, repository_root: Path) -> None:
+    [guarded], [dev] = (
+        [one for one in started(template(environment, "Artifacts")) if "MODEL_GGUF_SHA256" in one]
+        for environment in ("guarded", "dev")
+    )
+    file = repository_root / "tests" / "stacks" / "environments" / "calibration.json"
+    assert json.loads(guarded["MODEL_CALIBRATION"]) == json.loads(file.read_text("utf-8"))
+    assert "MODEL_CALIBRATION" not in dev
+
+
 def test_each_image_is_copied_that_something_runs_on(template: Templates) -> None:
     copied = [one["IMAGE_SOURCE"] for one in started(template("guarded", "Artifacts")) if "IMAGE_SOURCE" in one]
     assert sorted(
@@ -192,7 +202,8 @@ def test_only_the_files_of_a_build_are_its_source(synthesize: Callable[[str], Pa
     image = next(files for files in sources if "adapter/buildspec.yml" in files)
     copy = next(files for files in sources if "image_copy/buildspec.yml" in files)
     assert {"model_build/__main__.py", "model_build/requirements.txt"} <= model
-    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.txt", "adapter/image_build.py"} <= image
+    assert {"adapter/Dockerfile", "adapter/serve", "adapter/requirements.lock", "adapter/image_build.py"} <= image
+    assert {"adapter/bases.toml", "adapter/build-requirements.lock", "adapter/proof/prove.py"} <= image
     page = repository_root / "adapter" / "decision_adapter" / "playground"
     assert {str(file.relative_to(repository_root)) for file in page.iterdir() if file.is_file()} <= image
     assert all(file.startswith("model_build/") for file in model)

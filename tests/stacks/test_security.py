@@ -22,6 +22,7 @@ KNOWS_NO_RESOURCE = {
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
+    "ecr-public:GetAuthorizationToken",
     "ecr:GetAuthorizationToken",
     # CloudWatch Logs' delivery of a state machine's log
     "logs:CreateLogDelivery",
@@ -34,6 +35,8 @@ KNOWS_NO_RESOURCE = {
     "logs:PutLogEvents",
     "logs:PutResourcePolicy",
     "logs:UpdateLogDelivery",
+    # what a login to the public registry takes
+    "sts:GetServiceBearerToken",
 }
 KEY = {"Fn::GetAtt": [Match.string_like_regexp("^Key"), "Arn"]}
 EXISTING_KEY = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

@@ -50,8 +50,8 @@ def check(binding: Any, libraries: Any, place: str) -> None:
         version = binding.llama_version().decode() if hasattr(binding, "llama_version") else "unknown"
         raise LibraryError(
             f"llama-cpp-python {binding.__version__} was not made for the llama.cpp {version} in {place}: "
-            f"{'; '.join(problems[:3])}. Install the llama-cpp-python release whose llama.cpp is that one (the image's "
-            "LLAMA_CPP_PYTHON_VERSION), or unset SEMIF_LLAMA_CPP_LIB_DIR to use the libraries it brings"
+            f"{'; '.join(problems[:3])}. Install the llama-cpp-python release whose llama.cpp is that one (an image's "
+            "is in adapter/bases.toml), or unset SEMIF_LLAMA_CPP_LIB_DIR to use the libraries it brings"
         )
 
 
@@ -64,7 +64,7 @@ def mismatches(function: Any, struct: Any, defaults: Mapping[str, float]) -> lis
         value = _number(values, struct, name, result)
         if name in defaults and value != defaults[name]:
             problems.append(f"{struct.__name__}.{name} reads {value:g} where llama.cpp sets {defaults[name]:g}")
-    written, size = _written_bytes(function), ctypes.sizeof(struct)
+    written, size = written_bytes(function), ctypes.sizeof(struct)
     # The last field can be followed by padding up to the size of a pointer, which is not written.
     if written is not None and not size - ctypes.sizeof(ctypes.c_void_p) < written <= size:
         problems.append(f"{struct.__name__} has {size} bytes, llama.cpp writes {written}")
@@ -80,7 +80,7 @@ def _call_with_room(function: Any) -> bytes:
     return bytes(_own(function, Room, [])().bytes)
 
 
-def _written_bytes(function: Any) -> int | None:
+def written_bytes(function: Any) -> int | None:
     """How far into its result ``function`` writes; None where that cannot be found out.
 
     On x86-64 a caller passes the address of a big result as a hidden first argument, so the result can be a buffer of

@@ -146,7 +146,7 @@ class Transform:
                 f"s3://{job.bucket}/{key} has {len(lines)} answers to {len(job.parts[part])} records", status=200
             )
         for (number, digest, label), line in zip(job.parts[part], lines, strict=True):
-            answer = json.loads(line)
+            answer = _answer(line, f"s3://{job.bucket}/{key}")
             labelled = {} if label is None or "status" in answer else {"label": label}
             yield {"line": number, "input": digest, **labelled, **{k: v for k, v in answer.items() if k != "line"}}
 
@@ -170,6 +170,16 @@ class Transform:
                 f"environment {self._environment} has no model for batch transform; check the name and the region, or "
                 "put [batch] into its settings and deploy"
             ) from error
+
+
+def _answer(line: bytes, name: str) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise UnexpectedAnswerError(f"{name} has a line that is no JSON object", status=200)
+    return answer
 
 
 def _location(uri: str) -> tuple[str, str]:

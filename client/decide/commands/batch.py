@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -24,7 +24,7 @@ from decision_client import ClientSettings
 EXAMPLES = (
     "decide batch decisions.jsonl --output answers.jsonl --env local",
     "decide batch decisions.jsonl --output answers.jsonl --env dev --concurrency 4",
-    "decide batch decisions.jsonl --output answers.jsonl --env local --transform --instances 2",
+    "decide batch decisions.jsonl --output answers.jsonl --env local --transform",
 )
 _PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0)
 """Between two looks at a job; the last from then on."""
@@ -56,16 +56,15 @@ def batch(
     started = time.perf_counter()
     settings = patient(wait, max_concurrency=concurrency)
     with _lines(file) as lines, AnswerFile(answers) as kept:
-        digests = {one.number: one.digest for one in records(lines)}
+        digests, had, count = _looked_through(records(lines), kept)
         lines.seek(0)
-        had = sum(kept.has(number, digest) for number, digest in digests.items())
         pending = _pending(records(lines), kept)
         if transform:
             state = answers.with_name(f"{answers.name}.job")
             with closing(Transform(str(target.environment), target.session(), settings, state)) as jobs:
                 _by_job(jobs, list(pending), kept, instances)
         else:
-            _live(target, settings, pending, kept, len(digests) - had)
+            _live(target, settings, pending, kept, count)
         totals = kept.finish(digests)
     _report(totals, had, time.perf_counter() - started, answers, as_json)
 
@@ -77,13 +76,26 @@ def _lines(file: Path) -> BinaryIO:
     return file.open("rb")
 
 
-def _pending(found: Iterator[Record | BadLine], kept: AnswerFile) -> Iterator[Record]:
-    """The records without an answer; what a bad line is told goes into the output."""
+def _looked_through(found: Iterable[Record | BadLine], kept: AnswerFile) -> tuple[dict[int, str], int, int]:
+    """The digests by number, and how many have an answer and how many are to be asked."""
+    digests, had, count = dict[int, str](), 0, 0
+    for one in found:
+        digests[one.number] = one.digest
+        known = kept.has(one.number, one.digest)
+        had += known
+        count += isinstance(one, Record) and not known
+    return digests, had, count
+
+
+def _pending(found: Iterable[Record | BadLine], kept: AnswerFile) -> Iterator[Record]:
+    """The records without an answer; after the last, what bad lines are told goes into the output."""
+    bad: list[BadLine] = []
     for one in found:
         if isinstance(one, BadLine):
-            kept.append([one.told()])
+            bad.append(one)
         elif not kept.has(one.number, one.digest):
             yield one
+    kept.append(one.told() for one in bad)
 
 
 def _live(target: Target, settings: ClientSettings, pending: Iterator[Record], kept: AnswerFile, count: int) -> None:

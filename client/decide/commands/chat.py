@@ -37,6 +37,8 @@ def chat(
     if temperature is not None:
         options["temperature"] = temperature
     conversation = Conversation(target, patient(wait), options)
+    if not _is_utf8(prompt or "") or not _is_utf8(system or ""):
+        raise UsageError("what the model is told is not UTF-8; give it on stdin, from a file that is")
     if system:
         conversation.messages.append({"role": "system", "content": system})
     if prompt is None and sys.stdin.isatty():
@@ -47,6 +49,15 @@ def chat(
     if not said or not said.strip():
         raise UsageError("there is nothing to say: give a PROMPT, or text on stdin")
     _show(conversation, said, as_json)
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether ``text`` can be sent: an argument may have bytes that are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _turns(target: Target) -> Iterator[str]:
@@ -73,6 +84,8 @@ def _show(conversation: Conversation, said: str, as_json: bool) -> None:
 
 
 def _footer(answer: Answer) -> str:
+    if not answer.pieces:
+        return "the model ended its answer before the first word"
     rate = f", {answer.pieces_per_second:.0f} a second" if answer.pieces_per_second else ""
     cut = "; cut at --max-tokens" if answer.finish_reason == "length" else ""
     return f"first words after {answer.first_seconds * 1000:.0f} ms, {answer.pieces} pieces{rate}{cut}"

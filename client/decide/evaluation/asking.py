@@ -1,5 +1,6 @@
 """Asks an endpoint about labelled decisions, one after the other, and saves each row when it is there."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -7,7 +8,10 @@ from typing import Protocol
 from decide.evaluation.labelled import LabelledDecision
 from decide.evaluation.row import Reordered, Row
 from decide.evaluation.run_file import RunFile
-from decision_client import Decision, EndpointError, Result
+from decision_client import Decision, EndpointError, Result, UnexpectedAnswerError
+
+SUM_TOLERANCE = 1e-3
+"""Of probabilities around 1: endpoints may round theirs."""
 
 
 class Decides(Protocol):
@@ -73,9 +77,25 @@ def _reordered(client: Decides, decision: Decision) -> tuple[Reordered, ...]:
 
 
 def _outcome(client: Decides, decision: Decision) -> Result | EndpointError:
+    """The result, when it is a valid one; else the error that is the decision's own."""
     try:
-        return client.decide(decision)
+        result = client.decide(decision)
     except EndpointError as error:
         if not error.of_the_decision:
             raise
         return error
+    problem = invalid(result)
+    return UnexpectedAnswerError(f"the answer is not valid: {problem}", status=200) if problem else result
+
+
+def invalid(result: Result) -> str:
+    """What makes ``result`` no distribution over its options; nothing for a valid one."""
+    probabilities, logits = result.probabilities, result.option_logits
+    if len(logits) != len(probabilities):
+        return f"{len(logits)} option_logits and {len(probabilities)} probabilities"
+    numbers = (*probabilities, *logits, result.allowed_token_mass, result.temperature or 1.0)
+    if not all(map(math.isfinite, numbers)):
+        return "a number is not finite"
+    if min(probabilities) < 0 or abs(sum(probabilities) - 1) > SUM_TOLERANCE:
+        return f"probabilities must be 0 or more and sum to 1, and are {list(probabilities)}"
+    return ""

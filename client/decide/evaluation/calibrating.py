@@ -29,8 +29,8 @@ class Calibrated:
             "way": fitted.way,
             "before": _quality(fitted.before),
             "after_out_of_fold": _quality(fitted.after),
-            "gain": vars(fitted.gain),
-            "tried": [{**vars(one), "gain": vars(one.gain)} for one in fitted.tried],
+            "gain": fitted.gain.as_json(),
+            "tried": [{**vars(one), "gain": one.gain.as_json()} for one in fitted.tried],
         }
 
 
@@ -46,6 +46,8 @@ def calibrate(
     if calibration_id is not None and not 1 <= len(calibration_id.strip()) <= MAX_ID_CHARACTERS:
         raise UsageError(f"--id must have 1 to {MAX_ID_CHARACTERS} characters")
     run = session.run_of(file, target, save, session.Asking(order_flips=False, wait_seconds=wait_seconds))
+    if not run.complete:
+        output.warn(f"the run has {len(run.rows)} of {run.header.labels.decisions} rows")
     evidence = Evidence.of(run.rows)
     failed = len(run.rows) - len(evidence)
     if failed:

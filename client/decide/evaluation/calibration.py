@@ -20,11 +20,13 @@ from decide.evaluation.evidence import Evidence
 from decide.evaluation.measures import Bin, Floats, expected_calibration_error, reliability
 from decide.evaluation.temperature import at_an_end, fit
 
-K = TypeVar("K", str, int)
-
 FOLDS = 5
 LEAST_ROWS = 50
 """With an answer, for a calibration at all, and for a temperature of a type's or an option count's own."""
+LEAST_GROUPS = 20
+"""Groups are what is held out and drawn again."""
+
+K = TypeVar("K", str, int)
 
 
 @dataclass(frozen=True)
@@ -91,20 +93,11 @@ def calibrate(evidence: Evidence) -> Fitted:
     Raises:
         CalibrationError: there is too little, or no way helps by more than the noise; says the numbers.
     """
-    if len(evidence) < LEAST_ROWS:
-        raise CalibrationError(
-            f"{len(evidence)} rows with an answer, at least {LEAST_ROWS} are needed to fit a temperature; label more"
-        )
-    if at_an_end(fit(evidence.logits)):
-        hits = int((evidence.logits.values.argmax(axis=1) == evidence.logits.places).sum())
-        raise CalibrationError(
-            f"the labels are the likelier the further the temperature goes (right: {hits} of {len(evidence)}), so "
-            "there is none to be fitted. Label harder decisions, or look whether the labels belong to these options"
-        )
+    _check(evidence)
     folds = deal(evidence)
     best, taken, tried = evidence.served, "as served", list[Tried]()
     for name, way in WAYS.items():
-        if tried and not _finer(way(evidence, evidence), name):
+        if tried and not _finer(way(evidence, evidence), name, evidence):
             continue
         held_out = _held_out(evidence, folds, way)
         losses = evidence.logits.losses(held_out)
@@ -123,6 +116,26 @@ def calibrate(evidence: Evidence) -> Fitted:
         gain=mean_difference((before - after).tolist(), evidence.groups),
         tried=tuple(tried),
     )
+
+
+def _check(evidence: Evidence) -> None:
+    """Refuse what no temperature can be fitted on."""
+    if len(evidence) < LEAST_ROWS:
+        raise CalibrationError(
+            f"{len(evidence)} rows with an answer, at least {LEAST_ROWS} are needed to fit a temperature; label more"
+        )
+    groups = len(set(evidence.groups))
+    if groups < LEAST_GROUPS:
+        raise CalibrationError(
+            f"the rows are of {groups} groups, at least {LEAST_GROUPS} are needed: variants of few cases say little "
+            "about others; label more cases"
+        )
+    if at_an_end(fit(evidence.logits)):
+        hits = int((evidence.logits.values.argmax(axis=1) == evidence.logits.places).sum())
+        raise CalibrationError(
+            f"the labels are the likelier the further the temperature goes (right: {hits} of {len(evidence)}), so "
+            "there is none to be fitted. Label harder decisions, or look whether the labels belong to these options"
+        )
 
 
 def quality(evidence: Evidence, temperatures: Floats) -> Quality:
@@ -160,9 +173,12 @@ def _held_out(evidence: Evidence, folds: Sequence[int], way: Way) -> Floats:
     return temperatures
 
 
-def _finer(temperatures: Temperatures, way: str) -> bool:
-    """Whether a way comes to more than one temperature, enough rows having been there."""
-    return bool(temperatures.by_option_count if way == BY_COUNT else temperatures.by_type)
+def _finer(temperatures: Temperatures, way: str, evidence: Evidence) -> bool:
+    """Whether a way can differ from those before it: it tells rows apart, and some have enough others like them."""
+    if way == BY_COUNT:
+        counts = {count for count, kind in zip(evidence.counts, evidence.types, strict=True) if kind == "choice"}
+        return len(counts) > 1 and bool(temperatures.by_option_count)
+    return len(set(evidence.types)) > 1 and bool(temperatures.by_type)
 
 
 def _overall(rows: Evidence, _: Evidence) -> Temperatures:

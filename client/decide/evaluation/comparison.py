@@ -1,11 +1,11 @@
 """Two runs over the same decisions: which is better, and whether that is more than chance."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from decide.evaluation import measures
 from decide.evaluation.errors import ComparisonError
@@ -29,6 +29,10 @@ class Difference:
     def clear(self) -> bool:
         """Whether the interval leaves out 0."""
         return self.low > 0 or self.high < 0
+
+    def as_json(self) -> dict[str, float | None]:
+        """For programs; None where there is no interval."""
+        return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class Comparison:
         return {
             **{name: getattr(self, name) for name in ("rows", "both", "only_a", "only_b", "neither", "other_choice")},
             "mcnemar_p": self.p_value,
-            "accuracy_difference": vars(self.accuracy),
-            "log_loss_difference": vars(self.log_loss) if self.log_loss else None,
+            "accuracy_difference": self.accuracy.as_json(),
+            "log_loss_difference": self.log_loss.as_json() if self.log_loss else None,
         }
 
 
@@ -100,6 +104,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
     """Two-sided: a coin thrown for each row that only one has right; 1 when there is none."""
     if not only_a + only_b:
         return 1.0
+    from scipy import stats  # noqa: PLC0415  # a second of importing, which a run alone does not need
+
     return float(stats.binomtest(only_a, only_a + only_b, 0.5).pvalue)
 
 
@@ -114,6 +120,8 @@ def mean_difference(differences: Sequence[float], groups: Sequence[str]) -> Diff
         return Difference(mean, -np.inf, np.inf, len(differences))
     if not np.ptp(sums) and not np.ptp(counts):  # every draw would be the same, which scipy warns of
         return Difference(mean, mean, mean, len(differences))
+    from scipy import stats  # noqa: PLC0415  # as in mcnemar
+
     found = stats.bootstrap(
         (sums, counts),
         lambda total, count, axis: total.sum(axis=axis) / count.sum(axis=axis),

@@ -1,6 +1,7 @@
 """`decide evaluate`, put together: runs in, what they come to out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from decide.errors import InputError, UsageError
 from decide.evaluation import comparison as comparing
 from decide.evaluation import session, summary
 from decide.evaluation.comparison import Comparison
-from decide.evaluation.saved_run import SavedRun, is_run
+from decide.evaluation.saved_run import SavedRun, is_run, load
 from decide.evaluation.session import Asking
 from decide.evaluation.wording import Shown
 from decide.target import Target
@@ -26,7 +27,7 @@ def evaluate(
     """
     runs = [session.run_of(file, target, save, asking)]
     if against is not None:
-        runs.append(_other(file, against, asking))
+        runs.append(_other(file, target, against, asking))
         mine, theirs = (run.header.labels for run in runs)
         if mine.sha256 != theirs.sha256:
             output.warn(f"{mine.name} and {theirs.name} are not the same file; rows with the same id are compared")
@@ -63,6 +64,14 @@ def as_json(shown: Sequence[Shown], comparison: Comparison | None) -> dict[str, 
                 **one.run.header.model_dump(mode="json"),
                 "model": one.run.model and one.run.model.model_dump(mode="json"),
                 **one.evaluation.as_json(),
+                "thresholds": [
+                    {
+                        "min_probability": point.threshold,
+                        "accepted": summary.share_as_json(point.accepted),
+                        "accepted_correct": summary.share_as_json(point.correct),
+                    }
+                    for point in summary.coverage_table(one.rows)
+                ],
             }
             for one in shown
         ],
@@ -75,10 +84,15 @@ def first_failure(one: Shown) -> str:
     return next((f"{row.failure.kind}: {row.failure.message}" for row in one.rows if row.failure), "nothing")
 
 
-def _other(file: Path, against: str, asking: Asking) -> SavedRun:
+def _other(file: Path, target: Target | None, against: str, asking: Asking) -> SavedRun:
+    """The run to compare with. An environment is looked for where the first one is; no key is sent to another URL."""
     if Path(against).is_file():
-        return session.run_of(Path(against), None, None, asking)
+        if not is_run(Path(against)):
+            raise InputError(f"{against}: is no saved run; --against takes one, or a URL or an environment to ask")
+        return load(Path(against))
     if is_run(file):
         raise UsageError(f"{file} is a saved run, so --against must be one, too: {against} is no file")
-    is_url = against.startswith(("http://", "https://"))
-    return session.run_of(file, Target(url=against) if is_url else Target(environment=against), None, asking)
+    if against.startswith(("http://", "https://")):
+        return session.run_of(file, Target(url=against), None, asking)
+    aws = Target() if target is None else Target(region=target.region, profile=target.profile)
+    return session.run_of(file, replace(aws, environment=against), None, asking)

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from decide.errors import UsageError
+
+PACKAGES = ("jinja2", "matplotlib", "numpy", "scipy")
 
 
 @contextmanager
@@ -13,7 +16,10 @@ def needed() -> Iterator[None]:
     Raises:
         UsageError: a package of the extra is not installed.
     """
+    missing = next((name for name in PACKAGES if find_spec(name) is None), None)
     try:
         yield
     except ModuleNotFoundError as error:
-        raise UsageError(f"this command needs {error.name}: pip install './client[cli,evaluate]'") from error
+        missing = error.name
+    if missing:
+        raise UsageError(f"this command needs {missing}: pip install './client[cli,evaluate]'")

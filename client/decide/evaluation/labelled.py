@@ -90,6 +90,11 @@ class _JevBenchLine(_Line):
     question: Question
 
 
+_KNOWN = {"options": tuple(_OwnOption.model_fields), "readout": tuple(Readout.model_fields)}
+"""What may stand below a field."""
+_CRITERIA = ("true", "false")
+
+
 class _Wrong(Exception):  # noqa: N818  # never leaves this module
     """A line that cannot be used: the fields with what they have to be."""
 
@@ -239,21 +244,28 @@ def _label(question: Question, value: object, field: str) -> str:
 def _told(error: Any) -> tuple[str, str]:
     """A problem that pydantic found: the field's path, and a sentence."""
     place = [step for step in error["loc"] if step not in ("noul", "choice", "score") or error["loc"][-1] == step]
-    field = ".".join(map(str, place))
+    seen = f", got {_shown(error['input'])}"
     match error["type"]:
         case "missing":
-            return field, "missing"
+            sentence = "missing"
         case "extra_forbidden":
-            return field, f"unknown field; allowed: {', '.join(_OwnLine.model_fields)}"
+            known = _OwnLine.model_fields if len(place) == 1 else _KNOWN.get(place[0], _CRITERIA)
+            sentence = f"unknown field; allowed: {', '.join(known)}"
+        case "union_tag_invalid" | "union_tag_not_found":
+            place, sentence = [*place, "type"], "must be 'noul', 'choice' or 'score'"
+        case "list_type":
+            sentence = f"must be an array{seen}"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            sentence = f"must be an object{seen}"
         case "too_short" | "too_long":
-            context = error["ctx"]
-            few = "min_length" in context
-            limit = f"at least {context['min_length']}" if few else f"at most {context['max_length']}"
-            return field, f"needs {limit}, got {context['actual_length']}"
+            limits = error["ctx"]
+            limit = f"at least {limits['min_length']}" if "min_length" in limits else f"at most {limits['max_length']}"
+            sentence = f"needs {limit}, got {limits['actual_length']}"
         case "string_pattern_mismatch" | "string_too_short":
-            return field, f"must not be blank, got {_shown(error['input'])}"
-    sentence = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    return field, f"{sentence}, got {_shown(error['input'])}"
+            sentence = f"must not be blank{seen}"
+        case _:
+            sentence = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be") + seen
+    return ".".join(map(str, place)), sentence
 
 
 def _shown(value: object) -> str:

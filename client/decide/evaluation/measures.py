@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 BINS = 10
 LEAST_PROBABILITY = 1e-15
 """What a label's probability counts as at least, so that one 0 does not make the log loss infinite."""
+
+_Z = 1.959963984540054
+"""97.5% of the normal distribution lie below it."""
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +34,10 @@ class Share:
         """Wilson's, at 95%; 0 to 1 of nothing."""
         if not self.of:
             return 0.0, 1.0
-        found = stats.binomtest(self.count, self.of).proportion_ci(confidence_level=0.95, method="wilson")
-        return float(found.low), float(found.high)
+        share, weight = self.count / self.of, _Z**2 / self.of
+        middle = share + weight / 2
+        half = _Z * math.sqrt(share * (1 - share) / self.of + weight / self.of / 4)
+        return max(0.0, (middle - half) / (1 + weight)), min(1.0, (middle + half) / (1 + weight))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """What both commands do first: labels or a saved run in, a run with all its rows out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -18,6 +20,7 @@ from decide.evaluation.labelled import LabelledFile
 from decide.evaluation.row import Row
 from decide.evaluation.run_file import RunFile
 from decide.evaluation.saved_run import Header, Labels, SavedRun, is_run, load
+from decide.files import STANDARD_INPUT
 from decide.options import patient
 from decide.target import Target
 
@@ -42,6 +45,8 @@ def run_of(file: Path, target: Target | None, save: Path | None, asking: Asking)
         UsageError: decisions have to be asked, and no endpoint was named.
         EndpointError, DecideError: the endpoint cannot be asked; what is saved stays.
     """
+    if file == STANDARD_INPUT:
+        raise UsageError("labelled decisions and runs are read from a file, so that a stopped run can go on: name one")
     if is_run(file):
         output.messages.print(output.plain(f"{file} is a saved run; nothing is asked", "dim"))
         return load(file)
@@ -114,24 +119,17 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.3g}/s" if task.speed else "", "dim")
 
 
-class _progress:  # noqa: N801  # a context manager that reads as a function
-    """A bar with the rate, the time left and how many were right, on stderr, for the block."""
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[Row], None]]:
+    """A bar with the rate, the time left and how many were right, on stderr, for the block; gives what to tell rows."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    bar = Progress(*columns, TextColumn("{task.fields[right]}"), console=output.messages, transient=True)
+    task = bar.add_task(escape(output.visible(what)), total=total, right="")
+    correct: list[bool] = []
 
-    def __init__(self, what: str, total: int) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate())
-        self._bar = Progress(
-            *columns, TimeRemainingColumn(), TextColumn("{task.fields[right]}"), console=output.messages, transient=True
-        )
-        self._task = self._bar.add_task(output.visible(what).replace("[", r"\["), total=total, right="")
-        self._right = self._count = 0
+    def tell(row: Row) -> None:
+        correct.append(row.correct)
+        bar.update(task, advance=1, right=f"{sum(correct) / len(correct):.0%} right")
 
-    def __enter__(self) -> Callable[[Row], None]:
-        self._bar.start()
-        return self._advance
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def _advance(self, row: Row) -> None:
-        self._count, self._right = self._count + 1, self._right + row.correct
-        self._bar.update(self._task, advance=1, right=f"{self._right / self._count:.0%} right")
+    with bar:
+        yield tell

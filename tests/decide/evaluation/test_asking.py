@@ -1,5 +1,6 @@
 """Asking labelled decisions: one after the other, each saved, in other orders where that is wanted."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from decide.evaluation.row import Row
 from decide.evaluation.run_file import RunFile
 from decide.evaluation.saved_run import load
 from decision_client import BusyError, Decision, Option, Readout, TooLargeError
-from decision_client.testing import Answer, FakeDecisionClient
+from decision_client.testing import Answer, FakeDecisionClient, result_of
 from tests.decide.evaluation.rows import header, line, write
 
 FAVOURS_ACCOUNT = {"account": 0.6, "billing": 0.3, "sales": 0.1}
@@ -47,6 +48,25 @@ def test_an_error_of_the_decision_s_own_is_a_row_and_wrong(tmp_path: Path) -> No
     assert first.failure is not None
     assert (first.failure.kind, first.failure.message, first.correct) == ("TooLargeError", "too many tokens", False)
     assert second.correct
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"probabilities": (0.5, 0.5, 0.5)}, r"sum to 1, and are \[0.5, 0.5, 0.5\]"),
+        ({"probabilities": (1.5, -0.5, 0.0)}, "0 or more"),
+        ({"probabilities": (float("nan"), 0.5, 0.5)}, "not finite"),
+        ({"option_logits": (1.0, float("-inf"), 0.0)}, "not finite"),
+        ({"option_logits": (1.0,)}, "1 option_logits and 3 probabilities"),
+    ],
+)
+def test_an_answer_that_is_no_distribution_is_invalid_and_wrong(tmp_path: Path, wrong: Any, said: str) -> None:
+    [labelled_one] = decisions(tmp_path, line(1))
+    told = result_of(labelled_one.decision, FAVOURS_ACCOUNT).model_copy(update=wrong)
+    (row,) = asked(tmp_path, FakeDecisionClient({"d-1": told}), line(1))
+    assert row.failure is not None
+    assert re.search(said, row.failure.message)
+    assert not row.correct
 
 
 def test_an_error_that_the_next_would_meet_too_ends_the_run_which_goes_on_later(tmp_path: Path) -> None:

@@ -112,6 +112,9 @@ def test_a_temperature_that_does_not_help_is_refused_with_the_numbers() -> None:
 def test_too_few_rows_and_no_answers_are_refused() -> None:
     with pytest.raises(CalibrationError, match=f"{LEAST_ROWS - 1} rows with an answer, at least {LEAST_ROWS}"):
         calibrate(Evidence.of([*drawn(LEAST_ROWS - 1, 3.0), row(999, None)]))
+    few = [one.model_copy(update={"group": f"g{number % 19}"}) for number, one in enumerate(drawn(200, 3.0))]
+    with pytest.raises(CalibrationError, match="19 groups, at least 20"):
+        calibrate(Evidence.of(few))
     with pytest.raises(CalibrationError, match="no row has an answer"):
         Evidence.of([row(1, None)])
 

@@ -74,3 +74,4 @@ def test_where_there_is_no_noise_or_one_group_nothing_is_made_up() -> None:
     one = mean_difference([0.5, 0.7], ["a", "a"])
     assert (one.low, one.high) == (-np.inf, np.inf)
     assert not one.clear
+    assert one.as_json() == {"mean": pytest.approx(0.6), "low": None, "high": None, "rows": 2}

@@ -195,6 +195,8 @@ def test_what_cannot_be_is_told(labelled: Path, tmp_path: Path) -> None:
         (("nothing.jsonl", "--url", "http://127.0.0.1:9"), 3, "there is no such file"),
         ((str(tmp_path), "--url", "http://127.0.0.1:9"), 3, "is a folder"),
         ((run, "--against", "prod"), 2, "--against must be one, too: prod is no file"),
+        ((run, "--against", str(labelled)), 3, "is no saved run; --against takes one, or a URL or an environment"),
+        (("-", "--url", "http://127.0.0.1:9"), 2, "are read from a file"),
         ((str(labelled), "--url", "http://127.0.0.1:9", "--wait", "0"), 4, "cannot be reached"),
         ((str(labelled), "--url", "http://127.0.0.1:9", "--save", "/dev/null/x"), 3, "/dev/null/x: cannot be"),
         ((run, "--report", "/dev/null/x.html"), 3, "/dev/null/x.html: cannot be written"),

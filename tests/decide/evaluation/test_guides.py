@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import tomllib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from decide.evaluation import labelled
 from decision_client import DecisionClient
+from decision_constructs.model_settings import Model
 from tests.decide.command import decide
 from tests.decide.evaluation.endpoint import Endpoint, endpoint
 from tests.decide.evaluation.rows import write
@@ -89,3 +91,8 @@ def test_the_guide_s_lines_can_be_read(repository_root: Path, tmp_path: Path) ->
     lines = [json.loads(line) for block in blocks(repository_root, "evaluate", "json") for line in block.splitlines()]
     file = labelled.read(write(tmp_path / "labelled.jsonl", lines))
     assert [one.label for one in file.decisions] == ["billing", "yes", "yes", "1", "yes"]
+
+
+def test_the_setting_of_the_guide_is_one(repository_root: Path) -> None:
+    [example] = blocks(repository_root, "evaluate", "toml")
+    assert tomllib.loads(example)["model"].keys() <= Model.model_fields.keys()

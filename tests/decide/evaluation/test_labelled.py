@@ -141,6 +141,41 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_and_field(tmp_path: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"questions": [1]}, "questions: must be an object, got [1]"),
+        ({"questions": {"q": {"type": "box"}}}, "questions.q.type: must be 'noul', 'choice' or 'score'"),
+        ({"questions": {"q": 1}}, "questions.q: must be an object, got 1"),
+        ({"question": {}}, "question.type: must be 'noul', 'choice' or 'score'"),
+        (
+            {"questions": {"q": {"type": "noul", "criteria": {"maybe": 1}}}},
+            "questions.q.criteria.maybe: unknown field; allowed: true, false",
+        ),
+        (
+            {"questions": {"q": {"type": "choice", "criteria": {"x": None, "y": None}, "label": ["x"]}}},
+            "questions.q.label: [\"x\"] is no answer; must be one of 'x', 'y'",
+        ),
+        ({"question": "q", "options": {}, "label": "a"}, "options: must be an array, got {}"),
+        (
+            {"question": "q", "options": [OPTIONS[0], {**OPTIONS[1], "name": "x"}], "label": "account"},
+            "options.1.name: unknown field; allowed: id, description",
+        ),
+        (
+            {"question": "q", "options": OPTIONS, "label": "account", "readout": {"order": "x"}},
+            "readout.order: must be 'sent' or 'average', got \"x\"",
+        ),
+        (
+            {"question": "q", "options": OPTIONS, "label": "account", "readout": {"mode": "x"}},
+            "readout.mode: unknown field; allowed: order, preamble",
+        ),
+    ],
+)
+def test_what_is_wrong_below_a_field_is_told_with_its_path(tmp_path: Path, fields: Any, told: str) -> None:
+    path = write(tmp_path / "a.jsonl", [{"id": "a", "state": "s", **fields}])
+    assert problems(path) == [f"line 1: {told}"]
+
+
 def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_feed_do_not_matter(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("\ufeff\n" + json.dumps(line(1)) + "\r\n\n" + json.dumps(line(2)), encoding="utf-8")

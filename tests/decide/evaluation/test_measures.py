@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from decide.evaluation import measures
 from decide.evaluation.measures import Share
@@ -13,6 +14,12 @@ def test_wilson_s_interval() -> None:
     # z = 1.95996: middle (0.8 + z²/20) / (1 + z²/10) = 0.71674, half z √(0.016 + z²/400) / (1 + z²/10) = 0.22658
     assert Share(8, 10).interval == pytest.approx((0.49016, 0.94332), abs=1e-5)
     assert Share(0, 10).interval == pytest.approx((0, 0.27753), abs=1e-5)  # z² / (10 + z²)
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (499, 1000), (1, 100_000)])
+def test_wilson_s_interval_is_scipy_s(count: int, of: int) -> None:
+    theirs = stats.binomtest(count, of).proportion_ci(confidence_level=0.95, method="wilson")
+    assert Share(count, of).interval == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_a_share_of_nothing_is_no_number() -> None:

@@ -1,0 +1,1 @@
+"""How fast endpoints answer, what they refuse, and what a thousand decisions cost."""
