@@ -19,6 +19,7 @@ OWN_TEST = {
     "choose-options-and-thresholds.md": "tests/decide/evaluation/test_guides.py",
     "evaluate.md": "tests/decide/evaluation/test_guides.py",
     "from-notebook-to-production.md": "tests/decide/test_guide.py",
+    "image.md": "tests/adapter/test_image_build.py",
 }
 """The pages whose commands a test of theirs runs, or looks at."""
 
