@@ -59,14 +59,19 @@ def fitting(folder: Path, bases: Path) -> str:
     except OSError:
         return "The libraries cannot be loaded at all"
     functions = (library.llama_model_default_params, library.llama_context_default_params)
-    sizes = [compatibility.written_bytes(function) for function in functions]
+    written = [compatibility.written_bytes(function) for function in functions]
+    filled = [count for count in written if count is not None]
+    if len(filled) < len(written):
+        return f"Which one they fit cannot be told on this machine; try the others in {bases.name}"
     known = tomllib.loads(bases.read_text(encoding="utf-8"))["bindings"]
-    versions = [version for version, binding in known.items() if binding["struct_bytes"] == sizes]
+    versions = [
+        version
+        for version, binding in known.items()
+        if all(map(compatibility.is_size, binding["struct_bytes"], filled))
+    ]
     if versions:
         return f"The libraries fit llama-cpp-python {' or '.join(versions)}: name that for the base in {bases.name}"
-    if None in sizes:
-        return f"Which one they fit cannot be told on this machine; try the others in {bases.name}"
-    return f"No llama-cpp-python in {bases.name} has structs of {sizes} bytes; add the release that has"
+    return f"No llama-cpp-python in {bases.name} has structs of {filled} bytes or a few more; add the release that has"
 
 
 if __name__ == "__main__":

@@ -65,10 +65,17 @@ def mismatches(function: Any, struct: Any, defaults: Mapping[str, float]) -> lis
         if name in defaults and value != defaults[name]:
             problems.append(f"{struct.__name__}.{name} reads {value:g} where llama.cpp sets {defaults[name]:g}")
     written, size = written_bytes(function), ctypes.sizeof(struct)
-    # The last field can be followed by padding up to the size of a pointer, which is not written.
-    if written is not None and not size - ctypes.sizeof(ctypes.c_void_p) < written <= size:
+    if written is not None and not is_size(size, written):
         problems.append(f"{struct.__name__} has {size} bytes, llama.cpp writes {written}")
     return problems
+
+
+def is_size(size: int, written: int) -> bool:
+    """Whether a struct of ``size`` bytes can be the one of which ``written`` bytes were filled.
+
+    The last field can be followed by padding up to the size of a pointer, which is not written.
+    """
+    return size - ctypes.sizeof(ctypes.c_void_p) < written <= size
 
 
 def _call_with_room(function: Any) -> bytes:
