@@ -12,12 +12,14 @@ from pathlib import Path
 
 from local_cloud import deployment
 from local_cloud.build import BuildRun, Status
+from local_cloud.buildah import Buildah, cache_directory
 from local_cloud.buildspec import parse_buildspec
 from local_cloud.built_images import IMAGES_VARIABLE, BuiltImage, BuiltImages
 from local_cloud.cloud import REPOSITORY_ROOT, Cloud, client_settings, start
 from local_cloud.codebuild import build_environment
 from local_cloud.errors import ImageError
 from local_cloud.log_stream import LogStream
+from local_cloud.stand_in_base import StandInBase
 from local_cloud.state_directory import StateDirectory
 
 PUBLISHED_CPU_BASE = (
@@ -51,6 +53,10 @@ def build(source: Path = REPOSITORY_ROOT / "adapter", base: str = PUBLISHED_CPU_
     Raises:
         ImageError: the build failed; its log says why.
     """
+    cache = cache_directory()
+    stand_in = StandInBase(Buildah.open(cache / "buildah"), cache)
+    if stand_in.knows(base):  # else the build itself refuses it
+        stand_in.image(base)  # before the clock of the build runs: the first time it takes long
     with (
         tempfile.TemporaryDirectory(prefix="image-") as folder,
         start(Path(folder), detached=False, variables={IMAGES_VARIABLE: "built"}) as cloud,

@@ -54,6 +54,10 @@ class StandInBase:
     buildah: Buildah
     cache: Path
 
+    def knows(self, base: str) -> bool:
+        """Whether bases.toml has the base, by its digest."""
+        return base.rpartition("@")[2] in tomllib.loads(BASES.read_text(encoding="utf-8"))["bases"]
+
     def image(self, base: str) -> str:
         """The name of the image that takes the place of a published base, `repository@sha256:…`, made when missing.
 
@@ -61,9 +65,9 @@ class StandInBase:
             ImageError: bases.toml does not know the base, or something that makes the stand-in failed.
         """
         table = tomllib.loads(BASES.read_text(encoding="utf-8"))
-        entry = table["bases"].get(base.rpartition("@")[2])
-        if entry is None:
+        if not self.knows(base):
             raise ImageError(f"{BASES} has no base {base}; add its digest with the llama-cpp-python that fits it")
+        entry = table["bases"][base.rpartition("@")[2]]
         if entry["accelerator"] != "cpu":
             raise ImageError(f"{base} is for {entry['accelerator']}; the stand-in made here is for CPUs")
         version = entry["llama_cpp_python"]

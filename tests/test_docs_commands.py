@@ -19,7 +19,6 @@ OWN_TEST = {
     "choose-options-and-thresholds.md": "tests/decide/evaluation/test_guides.py",
     "evaluate.md": "tests/decide/evaluation/test_guides.py",
     "from-notebook-to-production.md": "tests/decide/test_guide.py",
-    "image.md": "tests/adapter/test_image_build.py",
 }
 """The pages whose commands a test of theirs runs, or looks at."""
 
@@ -50,6 +49,11 @@ RUN_BY = {
     "make bench BENCH=--strict": RunBy("$(BENCH)", *STRICT),
     "make synth ENV=dev": RunBy("$(CDK) synth", *HERE),
     f"jq '{POLICIES}' cdk.out/*.template.json": RunBy("jq", *HERE),
+    "make image": RunBy("tests/image", "tests/image/test_build.py", "test_the_last_line_of_the_log_is_the_result_"),
+    "make lock": RunBy("uv pip install", "tests/image/test_build.py", "test_every_package_has_a_wheel_for_every_"),
+    "LOCAL_CLOUD_IMAGES=built make demo": RunBy(
+        "LOCAL_CLOUD_IMAGES=built", "tests/image/test_cloud.py", "test_a_decision_comes_from_the_image"
+    ),
     "pip install ./client": RunBy(
         "./client", PACKAGE, "test_a_wheel_of_the_client_has_the_page_that_the_container_serves"
     ),

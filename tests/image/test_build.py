@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +152,21 @@ def test_a_base_that_is_not_in_the_table_fails_the_build(tmp_path: Path) -> None
     unknown = f"{image.PUBLISHED_CPU_BASE.partition('@')[0]}@sha256:{'a' * 64}"
     with pytest.raises(ImageError, match=r"bases\.toml does not know the base sha256:a+: add it with"):
         image.build(base=unknown)
+
+
+def test_every_package_has_a_wheel_for_every_python_and_platform(repository_root: Path, tmp_path: Path) -> None:
+    # given a copy, whose locks may be renewed
+    (tmp_path / "adapter").mkdir()
+    for name in ("Makefile", "adapter/requirements.txt", "adapter/build-requirements.txt"):
+        shutil.copy(repository_root / name, tmp_path / name)
+    tools = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    done = subprocess.run(
+        ["make", "-o", "install", "lock"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": tools},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--hash=sha256:" in (tmp_path / "adapter" / "requirements.lock").read_text()
