@@ -2,15 +2,25 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.decide.command import decide
+
 MARK = "needs an account"
+OWN_TEST = {
+    "choose-options-and-thresholds.md": "tests/decide/evaluation/test_guides.py",
+    "evaluate.md": "tests/decide/evaluation/test_guides.py",
+    "from-notebook-to-production.md": "tests/decide/test_guide.py",
+}
+"""The pages whose commands a test of theirs runs, or looks at."""
 
 
 class RunBy(NamedTuple):
@@ -26,6 +36,7 @@ DEMO = ("tests/e2e/test_deployment.py", "test_the_demo_uses_the_cloud_that_is_up
 MEASURED = ("tests/benchmarks/test_command.py", "test_a_quick_run_measures_every_row_and_writes_both_files")
 STRICT = ("tests/benchmarks/test_command.py", "test_a_missed_row_is_a_failure_only_when_that_is_asked_for")
 HERE = ("tests/test_docs_commands.py", "test_the_policies_for_an_existing_role_are_shown_as_the_page_says")
+PACKAGE = "tests/decide/test_package.py"
 POLICIES = '.Resources[] | select(.Type == "AWS::IAM::Policy").Properties.PolicyDocument'
 RUN_BY = {
     "make demo": RunBy("python -m local_cloud demo", *DEMO),
@@ -43,15 +54,17 @@ RUN_BY = {
     "LOCAL_CLOUD_IMAGES=built make demo": RunBy(
         "LOCAL_CLOUD_IMAGES=built", "tests/image/test_cloud.py", "test_a_decision_comes_from_the_image"
     ),
-    "pip install ./client": RunBy("pip install", "tests/test_docs_commands.py", "test_the_client_is_installed_alone"),
+    "pip install ./client": RunBy(
+        "./client", PACKAGE, "test_a_wheel_of_the_client_has_the_page_that_the_container_serves"
+    ),
+    "pip install './client[cli]'": RunBy("[cli]", PACKAGE, "test_the_command_and_what_it_needs_come_with_the_extra"),
 }
 
 
 def pages(repository_root: Path) -> list[Path]:
-    return [
-        *sorted((repository_root / "docs").glob("*.md")),
-        *(repository_root / folder / "README.md" for folder in ("", "adapter", "client")),
-    ]
+    """All but those with a test of their own."""
+    readmes = (repository_root / folder / "README.md" for folder in ("", "adapter", "client"))
+    return [page for page in (*sorted((repository_root / "docs").glob("*.md")), *readmes) if page.name not in OWN_TEST]
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
@@ -62,11 +75,16 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def commands(page: Path) -> Iterator[tuple[str, bool]]:
-    """Each line of a bash block, and whether it, or the paragraph before, says that it needs an account."""
+    """Each command of a bash block, and whether it, or the paragraph before, says that it needs an account."""
     for before, block in blocks(page):
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             command, _, comment = re.sub(r"\s+# ", "\0", line).partition("\0")
             yield command.strip(), MARK in comment or MARK in before
+
+
+def is_decide(command: str) -> bool:
+    """Whether it is the command line's, whose own tests run it: here what it names is looked up."""
+    return command.startswith("decide ")
 
 
 def test_each_command_is_run_by_a_test_or_needs_an_account(repository_root: Path) -> None:
@@ -74,9 +92,31 @@ def test_each_command_is_run_by_a_test_or_needs_an_account(repository_root: Path
     assert set(RUN_BY) <= every, "no page has these any more"
     for page in pages(repository_root):
         for command, marked in commands(page):
-            assert marked or command in RUN_BY, (
+            assert marked or command in RUN_BY or is_decide(command), (
                 f"{page.name}: {command}: run it in a test and say which in RUN_BY, or mark it: {MARK}"
             )
+
+
+def test_commands_of_the_command_line_name_what_it_has(repository_root: Path) -> None:
+    @cache
+    def help_of(*subcommand: str) -> str:
+        told = decide(*subcommand, "--help")
+        assert told.status == 0, told.err
+        return told.out
+
+    used = [command for page in pages(repository_root) for command, _ in commands(page) if is_decide(command)]
+    assert used
+    for command in used:
+        words = shlex.split(command)[1:]
+        subcommand = words[:1] if not words[0].startswith("-") else []
+        for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+            assert option in help_of(*subcommand), command
+
+
+@pytest.mark.parametrize("page", OWN_TEST)
+def test_a_page_with_a_test_of_its_own_has_it(repository_root: Path, page: str) -> None:
+    assert (repository_root / "docs" / page).is_file()
+    assert page.removesuffix(".md") in (repository_root / OWN_TEST[page]).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", RUN_BY)
@@ -107,15 +147,3 @@ def test_the_policies_for_an_existing_role_are_shown_as_the_page_says(repository
     assert shown.returncode == 0, shown.stderr
     for action in ("ecr:PutImage", "codebuild:StartBuild", "s3:GetObject", "ecr:BatchGetImage"):
         assert f'"{action}"' in shown.stdout
-
-
-def test_the_client_is_installed_alone(repository_root: Path, tmp_path: Path) -> None:
-    [(_, block)] = blocks(repository_root / "client" / "README.md")
-    # a copy, since pip builds in the folder
-    shutil.copytree(
-        repository_root / "client", tmp_path / "client", ignore=shutil.ignore_patterns("build", "*.egg-info")
-    )
-    command = block.strip().replace("pip install", "pip install --quiet --no-deps --target installed")
-    installed = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert installed.returncode == 0, installed.stderr
-    assert (tmp_path / "installed" / "decision_client" / "py.typed").is_file()

@@ -9,8 +9,7 @@ from botocore.config import Config
 from decide.target import Target
 from decision_client import ClientSettings, UnreachableError
 from decision_client.aws_errors import told_as_ours
-from decision_client.errors import of_answer
-from decision_client.http_transport import checked
+from decision_client.http_transport import bearer, checked, refusal
 
 _JSON = "application/json"
 _MOST_BYTES = 65_536
@@ -41,7 +40,7 @@ def route(base_url: str) -> str:
 @contextmanager
 def _from_url(target: Target, body: bytes, settings: ClientSettings) -> Generator[Iterator[bytes], None, None]:
     url = route(target.url or "")
-    headers = {"Content-Type": _JSON} | ({"Authorization": f"Bearer {target.api_key}"} if target.api_key else {})
+    headers = {"Content-Type": _JSON, **bearer(target.api_key)}
     timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.read_seconds)
     with urllib3.PoolManager(timeout=timeout, retries=False) as pool:
         with _told(url):
@@ -49,8 +48,7 @@ def _from_url(target: Target, body: bytes, settings: ClientSettings) -> Generato
         try:
             if answer.status != 200:
                 with _told(url):
-                    told = answer.data
-                raise of_answer(answer.status, told, answer.headers.get("Retry-After"))
+                    raise refusal(url, answer)
             yield _read(_chunks(answer), url)
         finally:
             answer.close()

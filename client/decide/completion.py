@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from decision_client import UnexpectedAnswerError
+from decision_client import UnexpectedAnswerError, UnreachableError
 from decision_client.errors import of_answer
 
 _END = "[DONE]"
@@ -29,18 +29,23 @@ def pieces(chunks: Iterable[bytes]) -> Iterator[Piece]:
     """The pieces of the answer in ``chunks``, each as soon as its event is whole.
 
     Raises:
-        EndpointError: the answer is an error, or no chat completion.
+        EndpointError: the answer is an error, no chat completion, or without its end.
     """
+    ended = False
     for data in _events(chunks):
         if data == _END:
             return
         try:
             told = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnexpectedAnswerError(
                 f"what answers does not speak chat completions: {data[:200]}", status=200
             ) from error
-        yield _piece(told)
+        piece = _piece(told)
+        ended = ended or piece.finish_reason is not None
+        yield piece
+    if not ended:  # nothing of HTTP's says so where the end of the connection is the end of the answer
+        raise UnreachableError("the answer broke off before its end; what answers has stopped, or something cut it")
 
 
 def _events(chunks: Iterable[bytes]) -> Iterator[str]:
@@ -50,8 +55,8 @@ def _events(chunks: Iterable[bytes]) -> Iterator[str]:
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
+            streamed = streamed or line.startswith((b"data:", b":"))  # the second are comments, to keep it alive
             if line.startswith(b"data:"):
-                streamed = True
                 yield line.removeprefix(b"data:").strip().decode("utf-8", "replace")
         if not streamed:
             whole += chunk

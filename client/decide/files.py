@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from decide.errors import InputError
+from decide.errors import InputError, UsageError
 
 STANDARD_INPUT = Path("-")
 
@@ -15,6 +15,8 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         InputError: it cannot be read.
     """
+    if path == STANDARD_INPUT and sys.stdin is None:  # a shell closed it
+        raise InputError("stdin: is closed; name a file, or open it")
     try:
         return sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
     except FileNotFoundError as error:
@@ -67,6 +69,17 @@ def read_json(path: Path) -> object:
     """
     name = "stdin" if path == STANDARD_INPUT else str(path)
     return json_of(text_of(read_bytes(path), name), name)
+
+
+def keep_apart(option: str, path: Path, *others: Path | None) -> None:
+    """Nothing, when what is written to ``path`` replaces none of the ``others``.
+
+    Raises:
+        UsageError: it is one of them; ``option`` is how it was named.
+    """
+    for other in others:
+        if other is not None and other.resolve() == path.resolve():
+            raise UsageError(f"{option} {path} is the file {other}, which would be lost: name another file")
 
 
 def write_text(path: Path, text: str) -> None:

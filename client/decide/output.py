@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import unicodedata
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
@@ -15,6 +16,8 @@ from rich.text import Text
 
 results = Console(highlight=False, markup=False)
 """Tables and texts that were asked for."""
+if not results.is_terminal and not os.environ.get("COLUMNS"):
+    results.width = 10_000  # a pipe or a file has no edge: a hash or a sentence stays on its line
 messages = Console(stderr=True, highlight=False, markup=False)
 """Progress, warnings and errors."""
 
@@ -24,6 +27,9 @@ _KEPT = "\n\t\u00ad\u200c\u200d"
 
 def prepare() -> None:
     """Make both streams carry any text: what their encoding lacks is written as an escape, which JSON understands."""
+    # where a shell closed one, what is written goes nowhere
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  # for as long as the process lives
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text files here
 

@@ -55,9 +55,12 @@ def option_of(text: str) -> Option:
     """``id=description`` as an option; an id alone describes itself.
 
     Raises:
-        UsageError: there is no id.
+        UsageError: there is no id, or it is no text.
     """
     option_id, _, description = text.partition("=")
     if not option_id.strip():
         raise UsageError(f"--option {text!r}: must be as in --option 'billing=Payments and invoices.'")
-    return Option(option_id.strip(), description.strip() or option_id.strip())
+    try:
+        return Option(option_id.strip(), description.strip() or option_id.strip())
+    except ValidationError as error:
+        raise UsageError(f"--option {text!r}: {error.errors(include_url=False)[0]['msg']}") from error

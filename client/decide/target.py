@@ -12,7 +12,7 @@ from decide import local
 from decide.errors import UsageError
 from decision_client import ClientSettings, DecisionClient, NotFoundError
 from decision_client.aws_errors import told_as_ours
-from decision_client.http_transport import HttpTransport
+from decision_client.http_transport import HttpTransport, checked
 from decision_client.sagemaker_transport import SageMakerTransport, endpoint_name
 from decision_client.transport import Transport
 
@@ -34,6 +34,15 @@ class Target:
     api_key: str | None = field(default=None, repr=False)
     region: str | None = None
     profile: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the URL here, before it stands in any file or message.
+
+        Raises:
+            ConfigurationError: it is not one of HTTP, or has a password in it.
+        """
+        if self.url is not None:
+            checked(self.url)
 
     def __str__(self) -> str:
         return self.environment or self.endpoint or self.url or "nothing"

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from botocore import exceptions as boto
+from botocore.eventstream import ParserError
 from botocore.exceptions import BotoCoreError, ClientError
 
 from decision_client import errors
@@ -16,6 +17,7 @@ from decision_client.errors import (
     EndpointError,
     NotFoundError,
     TooLargeError,
+    UnexpectedAnswerError,
     UnreachableError,
 )
 
@@ -78,6 +80,15 @@ def told_as_ours(needs: str = _MAY) -> Iterator[None]:
         raise of_service(error, needs) from error
     except BotoCoreError as error:
         raise of_botocore(error) from error
+    except (KeyError, ParserError) as error:  # a field or a frame that AWS's answers have
+        raise UnexpectedAnswerError(
+            f"what answers is not AWS ({type(error).__name__}: {error}); check AWS_ENDPOINT_URL and the network",
+            status=200,
+        ) from error
+    except ValueError as error:  # botocore's own for an address that is none
+        if not str(error).startswith("Invalid endpoint"):
+            raise
+        raise ConfigurationError(f"{error}; check AWS_ENDPOINT_URL and the region") from error
 
 
 def of_service(error: ClientError, needs: str = _MAY) -> EndpointError:

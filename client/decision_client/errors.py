@@ -22,7 +22,9 @@ rest goes on. Any other ends the call, since the next request would meet it, too
 The message is the endpoint's own sentence where there is one.
 """
 
+import html
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -161,10 +163,10 @@ def of_answer(status: int, body: bytes | str, retry_after: str | None = None) ->
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     try:
         told = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # a thousand brackets
         told = None
     told = told if isinstance(told, dict) else {}
-    sentence = _sentence(told) or text.strip()[:SHOWN_CHARACTERS]
+    sentence = _sentence(told) or _of_page(status, text) or text.strip()[:SHOWN_CHARACTERS]
     retryable = told.get("retryable")
     return kind_of(status)(
         sentence or f"answered with status {status} and nothing else",
@@ -182,6 +184,18 @@ def _sentence(told: dict[str, Any]) -> str:
         case {"detail": [*problems]}:
             return "; ".join(": ".join([*_path(one), str(one["msg"])]) for one in problems if _placed(one))
     return ""
+
+
+def _of_page(status: int, text: str) -> str:
+    """What a web page in place of an answer comes to; empty where ``text`` is none."""
+    if not text.lstrip().lower().startswith(("<!doctype html", "<html")):
+        return ""
+    title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    says = " ".join(html.unescape(title[1] if title else re.sub(r"<[^>]*>", " ", text)).split())
+    return (
+        f"status {status} with a web page, {says[:SHOWN_CHARACTERS]!r}, and no answer of an endpoint's: "
+        "is this its URL, and what stands before it?"
+    )
 
 
 def _placed(problem: object) -> bool:

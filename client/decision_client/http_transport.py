@@ -7,7 +7,7 @@ install.
 import urllib3
 
 from decision_client import errors
-from decision_client.errors import ConfigurationError, UnreachableError
+from decision_client.errors import ConfigurationError, EndpointError, UnexpectedAnswerError, UnreachableError
 from decision_client.settings import ClientSettings
 from decision_client.transport import CONTENT_TYPE
 
@@ -21,12 +21,8 @@ class HttpTransport:
         Raises:
             ConfigurationError: the URL is not one of HTTP, or no header can carry the key.
         """
-        if api_key is not None and not (api_key and api_key.isascii() and api_key.isprintable() and " " not in api_key):
-            raise ConfigurationError("api_key (not shown): must be printable ASCII characters without spaces")
+        self._headers = {"Content-Type": CONTENT_TYPE, **bearer(api_key)}
         self._base_url = checked(base_url).rstrip("/")
-        self._headers = {"Content-Type": CONTENT_TYPE}
-        if api_key is not None:
-            self._headers["Authorization"] = f"Bearer {api_key}"
         timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.read_seconds)
         self._pool = urllib3.PoolManager(maxsize=settings.connections, timeout=timeout, retries=False)
 
@@ -40,12 +36,37 @@ class HttpTransport:
                 retryable=not isinstance(error, urllib3.exceptions.SSLError),  # a certificate stays as it is
             ) from error
         if answer.status != 200:
-            raise errors.of_answer(answer.status, answer.data, answer.headers.get("Retry-After"))
+            raise refusal(self._base_url, answer)
         return answer.data
 
     def close(self) -> None:
         """Close the pool's connections."""
         self._pool.clear()
+
+
+def bearer(api_key: str | None) -> dict[str, str]:
+    """The header that carries a key; none without one.
+
+    Raises:
+        ConfigurationError: no header can carry it.
+    """
+    if api_key is None:
+        return {}
+    if not (api_key and api_key.isascii() and api_key.isprintable() and " " not in api_key):
+        raise ConfigurationError("api_key (not shown): must be printable ASCII characters without spaces")
+    return {"Authorization": f"Bearer {api_key}"}
+
+
+def refusal(url: str, answer: urllib3.BaseHTTPResponse) -> EndpointError:
+    """The error for an ``answer`` of ``url`` whose status is not 200."""
+    location = answer.headers.get("Location")
+    if 300 <= answer.status < 400 and location:
+        return UnexpectedAnswerError(
+            f"{url} redirects to {location[: errors.SHOWN_CHARACTERS]}, and redirects are not followed: give the URL "
+            "that it leads to",
+            status=answer.status,
+        )
+    return errors.of_answer(answer.status, answer.data, answer.headers.get("Retry-After"))
 
 
 def checked(base_url: str) -> str:
@@ -60,4 +81,6 @@ def checked(base_url: str) -> str:
         url = urllib3.util.Url()
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
         raise ConfigurationError(f"base URL {base_url!r}: must be as in http://127.0.0.1:8080, without a query")
+    if url.auth is not None:
+        raise ConfigurationError("base URL (not shown): must have no user and password; a key is given as the API key")
     return base_url

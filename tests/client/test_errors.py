@@ -76,17 +76,31 @@ def test_every_error_of_the_adapter_is_told_as_it_told_it(kind: type[adapter.Req
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (b"<html>Bad Gateway</html>", "<html>Bad Gateway</html>"),
         (b"x" * 10_000, "x" * errors.SHOWN_CHARACTERS),
         (b'{"error": {"message": 7}}', '{"error": {"message": 7}}'),
         (b'{"detail": ["x"]}', '{"detail": ["x"]}'),
         (b"[]", "[]"),
         (b"\xff", "�"),
+        (b"[" * 100_000, "[" * errors.SHOWN_CHARACTERS),
         (b"", "answered with status 503 and nothing else"),
     ],
 )
 def test_a_body_of_another_kind_is_shown_and_cut(body: bytes, sentence: str) -> None:
     assert str(errors.of_answer(503, body)) == sentence
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<html>\r\n<head><title>502 Bad\nGateway</title></head><body><h1>nginx</h1></body></html>",
+        b"<!DOCTYPE html><TITLE lang=en>502 Bad Gateway</TITLE>",
+        b"\n<html><body><h1>502 Bad</h1> Gateway</body></html>",
+    ],
+)
+def test_a_web_page_is_told_by_its_title_and_with_what_to_look_at(page: bytes) -> None:
+    told = str(errors.of_answer(502, page))
+    assert told.startswith("status 502 with a web page, '502 Bad Gateway', ")
+    assert "<" not in told
 
 
 @pytest.mark.parametrize(

@@ -71,3 +71,25 @@ def test_a_region_that_does_not_answer_is_told() -> None:
     told = decide("invoke", *ASKED, "--endpoint", "mine", **dead)
     assert told.status == 4
     assert "check the network and the region" in told.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("invoke", *ASKED, "--env", "dev"),
+        ("status", "--env", "dev"),
+        ("status", "--endpoint", "mine"),
+        ("chat", "hello", "--endpoint", "mine"),
+    ],
+)
+def test_what_answers_in_place_of_aws_is_told(command: tuple[str, ...]) -> None:
+    with serve(Reply(200, b"<html>Sign in to this network, please</html>", {"Content-Type": "text/html"})) as portal:
+        told = decide(*command, AWS_ENDPOINT_URL=portal.url, **KEYS)
+    assert (told.status, told.out) == (8, ""), told.err
+    assert "is not AWS" in told.err
+
+
+def test_an_address_that_is_none_is_told() -> None:
+    told = decide("invoke", *ASKED, "--env", "dev", AWS_ENDPOINT_URL="nonsense", **KEYS)
+    assert told.status == 2
+    assert "AWS_ENDPOINT_URL" in told.err

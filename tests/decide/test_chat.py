@@ -81,6 +81,20 @@ def test_an_answer_that_breaks_off_is_told_and_not_asked_for_again() -> None:
     assert len(server.asked) == 1
 
 
+def test_an_answer_whose_server_stops_is_told() -> None:
+    with chat_server(event("Good"), chunked=False) as server:
+        told = decide("chat", "--url", server.url, "Hello")
+    assert (told.status, told.out) == (4, "Good")
+    assert "broke off" in told.err
+    assert len(server.asked) == 1
+
+
+def test_a_key_that_no_header_can_carry_is_told_and_not_shown() -> None:
+    told = decide("chat", "--url", "http://127.0.0.1:9", "Hello", DECIDE_API_KEY="secret\n")
+    assert told.status == 2
+    assert "secret" not in told.err
+
+
 def test_ctrl_c_ends_it_and_what_came_stands() -> None:
     # given an answer whose first word has come, and the rest never will
     never = Event()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from decide.completion import Piece, pieces
-from decision_client import BusyError, ScoringError, UnexpectedAnswerError
+from decision_client import BusyError, ScoringError, UnexpectedAnswerError, UnreachableError
 from tests.decide.sse_server import event
 
 DONE = b"data: [DONE]\n\n"
@@ -19,7 +19,7 @@ def test_a_stream_is_read_wherever_it_is_cut(size: int) -> None:
 
 
 def test_line_ends_may_be_those_of_windows_and_the_last_may_be_missing() -> None:
-    stream = event("a").replace(b"\n", b"\r\n") + event("b").rstrip()
+    stream = event("a").replace(b"\n", b"\r\n") + event("b", finish_reason="stop").rstrip()
     assert [piece.text for piece in pieces([stream])] == ["a", "b"]
 
 
@@ -43,7 +43,13 @@ def test_an_answer_that_is_not_streamed_is_one_piece() -> None:
 def test_events_without_text_add_nothing() -> None:
     first = b'data: {"choices": [{"delta": {"role": "assistant", "content": null}}]}\n\n'
     usage = b'data: {"choices": [], "usage": {"completion_tokens": 9}}\n\n'
-    assert list(pieces([first, usage])) == [Piece(""), Piece("", None, 9)]
+    assert list(pieces([first, usage, DONE])) == [Piece(""), Piece("", None, 9)]
+
+
+@pytest.mark.parametrize("chunks", [[], [b": a comment\n\n"], [event("a"), event("b")]])
+def test_a_stream_without_its_end_broke_off(chunks: list[bytes]) -> None:
+    with pytest.raises(UnreachableError, match="broke off"):
+        list(pieces(chunks))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`decide invoke`, as a process, against the real adapter."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -122,8 +123,14 @@ def test_an_option_needs_an_id(option: str) -> None:
     assert "--option" in told.err
 
 
+def test_an_option_that_is_not_utf8_is_told() -> None:
+    told = decide("invoke", "--url", "http://127.0.0.1:9", *ASKED, "--option", os.fsdecode(b"a=\xe4"), "--option", "b")
+    assert told.status == 2
+    assert told.err.startswith("error: --option 'a=")
+
+
 def test_a_server_that_is_no_decision_endpoint_is_told() -> None:
-    for body in (b"<html>", b"[]"):
+    for body in (b"<html>", b"[]", b"[" * 100_000):
         with serve(Reply(200, body)) as server:
             told = decide("invoke", "--url", server.url, *ASKED, *OPTIONS)
         assert (told.status, told.out) == (8, "")

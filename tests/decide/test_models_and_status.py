@@ -19,6 +19,12 @@ def test_a_narrow_terminal_cuts_no_hash(url: str) -> None:
     assert sha256 in "".join(shown.out.split())
 
 
+def test_in_a_pipe_a_hash_stays_on_its_line(url: str) -> None:
+    told = decide("models", "--url", url, COLUMNS="")
+    [line] = [line for line in told.out.splitlines() if "gguf.sha256" in line]
+    assert len(line.split()[1]) == 64
+
+
 def test_status_of_a_url_is_its_ping(url: str) -> None:
     assert (decide("status", "--url", url).out, decide("status", "--url", f"{url}/").status) == ("ready\n", 0)
     assert decide("status", "--url", url, "--json").json == {"endpoint": url, "serves": True}

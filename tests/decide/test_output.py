@@ -2,10 +2,14 @@
 
 import io
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from decide import output
+from tests.decide.command import environment
 
 
 def test_control_characters_are_shown_and_not_obeyed() -> None:
@@ -28,3 +32,15 @@ def test_json_can_be_read_whatever_the_stream_carries(encoding: str) -> None:
     stream.write(output.as_json(value, stream))
     stream.flush()
     assert json.loads(stream.buffer.getvalue()) == value  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("closed", "status"), [(">&-", 4), ("2>&-", 4), ("<&-", 3)])
+def test_a_stream_that_a_shell_closed_is_no_defect(closed: str, status: int, tmp_path: Path) -> None:
+    (tmp_path / "request").write_text("{}")
+    file = "-" if closed.startswith("<") else "request"
+    command = f'"$0" -m decide invoke --url http://127.0.0.1:9 --wait 0 {file} {closed}'
+    ended = subprocess.run(
+        ["bash", "-c", command, sys.executable], cwd=tmp_path, env=environment(), capture_output=True, check=False
+    )
+    assert b"Traceback" not in ended.stderr
+    assert ended.returncode == status

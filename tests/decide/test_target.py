@@ -9,7 +9,7 @@ import pytest
 
 from decide.errors import DecideError, ExitStatus, UsageError
 from decide.target import Target, choose
-from decision_client import ClientSettings
+from decision_client import ClientSettings, ConfigurationError
 
 
 def chosen(variables: dict[str, str] | None = None, **named: str) -> Target:
@@ -17,18 +17,26 @@ def chosen(variables: dict[str, str] | None = None, **named: str) -> Target:
     return choose(**{**nothing, **named}, variables=variables or {})
 
 
-@pytest.mark.parametrize("kind", ["environment", "endpoint", "url"])
-def test_an_option_names_it(kind: str) -> None:
-    target = chosen(**{kind: "x"})
-    assert getattr(target, kind) == str(target) == "x"
+@pytest.mark.parametrize(("kind", "name"), [("environment", "x"), ("endpoint", "x"), ("url", "http://x")])
+def test_an_option_names_it(kind: str, name: str) -> None:
+    target = chosen(**{kind: name})
+    assert getattr(target, kind) == str(target) == name
 
 
 @pytest.mark.parametrize(
-    ("variable", "kind"), [("DECIDE_ENV", "environment"), ("DECIDE_ENDPOINT", "endpoint"), ("DECIDE_URL", "url")]
+    ("variable", "kind", "name"),
+    [("DECIDE_ENV", "environment", "x"), ("DECIDE_ENDPOINT", "endpoint", "x"), ("DECIDE_URL", "url", "http://x")],
 )
-def test_a_variable_names_it_where_no_option_does(variable: str, kind: str) -> None:
-    assert getattr(chosen({variable: "x"}), kind) == "x"
-    assert chosen({variable: "x"}, environment="dev") == Target(environment="dev")
+def test_a_variable_names_it_where_no_option_does(variable: str, kind: str, name: str) -> None:
+    assert getattr(chosen({variable: name}), kind) == name
+    assert chosen({variable: name}, environment="dev") == Target(environment="dev")
+
+
+def test_a_url_that_cannot_be_asked_is_refused_before_it_stands_in_any_file() -> None:
+    for url in ("x", "http://me:secret@127.0.0.1"):
+        with pytest.raises(ConfigurationError) as raised:
+            Target(url=url)
+        assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

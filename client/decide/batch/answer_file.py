@@ -34,6 +34,10 @@ class Totals(NamedTuple):
 
     answered: int
     failed: int
+    first_failed: int = 0
+    """The line of the input that is the first without an answer; 0 where all have one."""
+    why: str = ""
+    """Its error."""
 
 
 class AnswerFile:
@@ -95,12 +99,14 @@ class AnswerFile:
             if better and digests.get(place.number) == place.digest:
                 last[place.number] = place
         ordered = [last[number] for number in sorted(last)]
+        failed = next((place for place in ordered if not place.is_answer), None)
+        why = self._error_at(failed) if failed else ""
         try:
             self._rewrite(ordered)
         except OSError as error:
             raise self._unwritable(error) from error
         answered = sum(place.is_answer for place in ordered)
-        return Totals(answered, len(ordered) - answered)
+        return Totals(answered, len(ordered) - answered, failed.number if failed else 0, why)
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +143,11 @@ class AnswerFile:
         if torn[: len(_BEGINS)] != _BEGINS[: len(torn)]:
             raise self._not_ours(row)
         os.ftruncate(self._file, offset)
+
+    def _error_at(self, place: Place) -> str:
+        with self._path.open("rb") as file:
+            file.seek(place.offset)
+            return str(json.loads(file.read(place.size)).get("error"))
 
     def _rewrite(self, places: Iterable[Place]) -> None:
         partial = self._path.with_name(f"{self._path.name}.partial")

@@ -93,7 +93,7 @@ class Live:
         told = self._settings.backoff.run(lambda: self._send(body))
         try:
             answer = json.loads(told)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise UnexpectedAnswerError("what answers gives no JSON object; is this a decision endpoint?", status=200)

@@ -15,7 +15,7 @@ from decide.batch.live import Live
 from decide.batch.records import BadLine, Record, grouped, records
 from decide.batch.transform import ENDED, Job, Transform
 from decide.errors import DecideError, ExitStatus, UsageError
-from decide.files import STANDARD_INPUT, read_bytes
+from decide.files import STANDARD_INPUT, keep_apart, read_bytes
 from decide.options import JsonOption, patient, with_target
 from decide.progress import progress
 from decide.target import Target
@@ -51,8 +51,7 @@ def batch(
         raise UsageError("--transform needs the job that an environment defines: say --env, not --endpoint or --url")
     if instances is not None and not transform:
         raise UsageError("--instances is for --transform; for a live endpoint say --concurrency")
-    if file.exists() and answers.exists() and file.samefile(answers):
-        raise UsageError(f"--output {answers} is the input: name another file")
+    keep_apart("--output", answers, file)
     started = time.perf_counter()
     settings = patient(wait, max_concurrency=concurrency)
     with _lines(file) as lines, AnswerFile(answers) as kept:
@@ -176,4 +175,5 @@ def _report(totals: Totals, had: int, seconds: float, answers: Path, as_json: bo
         sentence = f"{totals.answered} answered{before}, {totals.failed} failed, in {seconds:.1f} s: {answers}"
         output.results.print(output.plain(sentence), soft_wrap=True)
     if totals.failed:
+        output.warn(f"the first without an answer is line {totals.first_failed}: {totals.why}")
         raise typer.Exit(ExitStatus.INCOMPLETE)

@@ -8,6 +8,7 @@ import typer
 from decide import output
 from decide.commands.evaluate import BULK_SECONDS
 from decide.evaluation.extra import needed
+from decide.files import keep_apart
 from decide.options import JsonOption, SaveOption, WaitOption, with_target
 from decide.target import Target
 
@@ -35,6 +36,7 @@ def calibrate(
     """Fit temperatures on labelled decisions, and write them when they help on rows they have not seen."""
     with needed():
         from decide.evaluation import calibrating, terminal  # noqa: PLC0415  # what is heavy comes when needed
+    keep_apart("--output", result, file, save)
     done = calibrating.calibrate(file, target, save, wait, calibration_id)
     calibrating.write(result, done.content)
     if as_json:

@@ -8,6 +8,7 @@ import typer
 from decide import output
 from decide.errors import ExitStatus
 from decide.evaluation.extra import needed
+from decide.files import keep_apart
 from decide.options import JsonOption, SaveOption, WaitOption, with_target
 from decide.target import Target
 from decision_client import Policy
@@ -50,6 +51,8 @@ def evaluate(
     """
     with needed():
         from decide.evaluation import evaluating, session, terminal  # noqa: PLC0415  # what is heavy comes when needed
+    if report is not None:
+        keep_apart("--report", report, file, save, Path(against) if against else None)
     policy = Policy("nobody", min_probability, min_margin, min_mass)
     asking = session.Asking(order_flips, wait)
     shown, comparison = evaluating.evaluate(file, target, against=against, save=save, policy=policy, asking=asking)

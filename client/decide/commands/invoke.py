@@ -91,7 +91,7 @@ def _ask(target: Target, request: object, wait: float) -> tuple[dict[str, Any], 
         seconds = time.perf_counter() - started
     try:
         answer = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
         raise UnexpectedAnswerError(f"{target} answered no JSON object; is this a decision endpoint?", status=200)

@@ -4,6 +4,7 @@ Lines reach the disk within a second: after a power failure the rows of that sec
 than a sync for each row.
 """
 
+import fcntl
 import json
 import os
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from decide.errors import UsageError
 from decide.evaluation.errors import ModelChangedError, RunError
 from decide.evaluation.row import Row
 from decide.evaluation.saved_run import Header, load
@@ -27,6 +29,7 @@ class RunFile:
 
         Raises:
             RunError: the file holds another run; it is left as it is.
+            UsageError: another process writes to it.
             OSError: it cannot be read or written.
         """
         self.path = path
@@ -34,15 +37,22 @@ class RunFile:
         """Rows of earlier sessions, by their decision's id."""
         self.model: ModelIdentity | None = None
         """What answered so far."""
-        exists = path.exists() and path.stat().st_size > 0
-        if exists:
-            self._continue(header)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._synced = time.monotonic()
-        if not exists:
-            self._write(header.model_dump(mode="json"))
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.stat().st_size > 0:
+                self._continue(header)
+            else:
+                self._write(header.model_dump(mode="json"))
+        except BlockingIOError as error:
+            os.close(self._descriptor)
+            sentence = f"{path}: another command asks for this run; wait for it, or --save to another file"
+            raise UsageError(sentence) from error
+        except BaseException:
+            os.close(self._descriptor)
+            raise
 
     def _continue(self, header: Header) -> None:
         saved = load(self.path)

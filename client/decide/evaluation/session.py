@@ -123,7 +123,13 @@ class _Rate(ProgressColumn):
 def _progress(what: str, total: int) -> Iterator[Callable[[Row], None]]:
     """A bar with the rate, the time left and how many were right, on stderr, for the block; gives what to tell rows."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    bar = Progress(*columns, TextColumn("{task.fields[right]}"), console=output.messages, transient=True)
+    bar = Progress(
+        *columns,
+        TextColumn("{task.fields[right]}"),
+        console=output.messages,
+        transient=True,
+        disable=not output.messages.is_terminal,  # elsewhere it would leave an empty line
+    )
     task = bar.add_task(escape(output.visible(what)), total=total, right="")
     correct: list[bool] = []
 

@@ -35,7 +35,7 @@ def test_in_the_end_it_is_in_order_with_a_line_for_each_record(tmp_path: Path) -
     with AnswerFile(path) as file:
         file.append([answer(3), answer(1, status=400, error="bad"), answer(2, "old"), answer(9)])
         file.append([answer(1), answer(2), answer(3, status=503, error="later"), answer(4, status=400, error="bad")])
-        assert file.finish(dict.fromkeys((1, 2, 3, 4), "x")) == Totals(3, 1)
+        assert file.finish(dict.fromkeys((1, 2, 3, 4), "x")) == Totals(3, 1, 4, "bad")
     assert lines(path) == [answer(1), answer(2), answer(3), answer(4, status=400, error="bad")]
     assert [file.name for file in tmp_path.iterdir()] == ["out.jsonl"]
 

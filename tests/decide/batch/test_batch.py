@@ -63,6 +63,7 @@ def test_what_is_answered_is_not_asked_again(files: tuple[Path, Path]) -> None:
     with decision_server() as server:
         write(files[0], [decision(0), "{", decision(2)])
         first = decide("batch", str(files[0]), "-o", str(files[1]), "--url", server.url)
+        assert "note: the first without an answer is line 2: " in first.err
         assert (first.status, first.out) == (1, f"2 answered, 1 failed, in {first.out.split()[5]} s: {files[1]}\n")
         # when a line is mended, one is changed, and one is added
         write(files[0], [decision(0), decision(1), decision(22), decision(3)])

@@ -109,3 +109,15 @@ def test_too_few_rows_and_a_bad_id_are_refused(tmp_path: Path) -> None:
     assert told.status == 1
     assert "10 rows with an answer, at least 50 are needed" in told.err
     assert not (tmp_path / "calibration.json").exists()
+
+
+def test_what_was_asked_is_not_overwritten_by_what_is_made_of_it(tmp_path: Path) -> None:
+    labelled = write(tmp_path / "labelled.jsonl", overconfident(10))
+    content = labelled.read_bytes()
+    for command in (("calibrate", "--output"), ("evaluate", "--report")):
+        told = decide(
+            command[0], str(labelled), command[1], "./labelled.jsonl", "--url", "http://127.0.0.1:9", cwd=tmp_path
+        )
+        assert told.status == 2
+        assert "would be lost" in told.err
+    assert labelled.read_bytes() == content

@@ -38,6 +38,7 @@ def test_the_table_the_run_and_the_report(labelled: Path, tmp_path: Path) -> Non
         told = decide("evaluate", "labelled.jsonl", "--url", here.url, "--report", "out/report.html", cwd=tmp_path)
     # then
     assert told.status == 0, told.err
+    assert told.err.startswith("saved in ")  # no bar, and no empty line in its place
     assert "4/4    50.0% 15.0–85.0" in told.out  # Wilson of 2 of 4
     assert "with no threshold: 100.0% (4/4) of the decisions acted on, 50.0% (2/4) of these right" in told.out
     [saved] = tmp_path.glob("*.run.jsonl")

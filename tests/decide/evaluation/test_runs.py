@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from decide.errors import UsageError
 from decide.evaluation.errors import ModelChangedError, RunError
 from decide.evaluation.run_file import RunFile
 from decide.evaluation.saved_run import Labels, is_run, load
@@ -53,6 +54,16 @@ def test_a_run_goes_on_behind_its_last_whole_line(tmp_path: Path) -> None:
         "d-1",
         "d-2",
     ]
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.run.jsonl"
+    with RunFile(path, header()) as run:
+        with pytest.raises(UsageError, match="wait for it, or --save"):
+            RunFile(path, header())
+        run.append(row(0, RIGHT))
+    with RunFile(path, header()) as run:  # who was refused did not keep it
+        assert list(run.done) == ["d-0"]
 
 
 def test_a_run_of_other_labels_is_refused_and_left_alone(tmp_path: Path) -> None:
