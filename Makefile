@@ -113,10 +113,11 @@ IMAGE_PLATFORMS = x86_64-manylinux_2_28 aarch64-manylinux_2_28
 
 .PHONY: lock
 lock: install ## renew the hashes of what the image installs, and see that there are wheels for every Python and platform
-	@for name in requirements build-requirements; do \
+	@nowhere=$$(mktemp -d); trap 'rm -rf "$$nowhere"' EXIT; \
+	for name in requirements build-requirements; do \
 		$(LOCK) adapter/$$name.txt --output-file adapter/$$name.lock; \
 		for version in $(IMAGE_PYTHONS); do for platform in $(IMAGE_PLATFORMS); do \
-			uv pip install --quiet --no-config --dry-run --no-deps --require-hashes --only-binary :all: --target /nowhere \
+			uv pip install --quiet --no-config --dry-run --no-deps --require-hashes --only-binary :all: --target "$$nowhere" \
 				--python-version $$version --python-platform $$platform -r adapter/$$name.lock || exit 1; \
 		done; done; \
 	done

@@ -134,7 +134,8 @@ def test_a_failing_image_build_stops_the_deployment_and_its_log_is_named(
     with Caller(cloud, endpoints["decision"], demo.ONE_DECISION) as caller, pytest.raises(DeploymentError) as caught:
         deployment.deploy(cloud, app=other_checkout)
 
-    for part in ("FAILED. BUILD: ", "python adapter/image_build.py", "'FROM python:3.12' is not pinned", "Log: "):
+    unpinned = "'FROM python:3.12 AS packages' is not pinned"
+    for part in ("FAILED. BUILD: ", "python adapter/image_build.py", unpinned, "Log: "):
         assert part in told(caught.value)
     assert caller.failures == []
     assert caller.models() == ["tiny.gguf"]
