@@ -158,6 +158,9 @@ def _object(line: bytes) -> dict[str, Any]:
         row = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise _Wrong(("", f"is not UTF-8: {error.reason} at byte {error.start}; save the file as UTF-8")) from error
+    except json.JSONDecodeError as error:
+        told = f"is not JSON: {error.msg} at column {error.colno}; each line must be one JSON object"
+        raise _Wrong(("", told)) from error
     except (ValueError, RecursionError) as error:
         raise _Wrong(("", f"is not JSON: {error}; each line must be one JSON object")) from error
     if not isinstance(row, dict):

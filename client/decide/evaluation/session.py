@@ -65,10 +65,11 @@ def read_labels(file: Path) -> LabelledFile:
     try:
         return labelled.read(file)
     except LabelsError as error:
-        for problem in error.problems[:SHOWN_PROBLEMS]:
+        several = error.problems if len(error.problems) > 1 else ()  # the error itself tells the first
+        for problem in several[:SHOWN_PROBLEMS]:
             output.messages.print(output.plain(str(problem)), soft_wrap=True)
-        if len(error.problems) > SHOWN_PROBLEMS:
-            output.messages.print(f"and {len(error.problems) - SHOWN_PROBLEMS} more")
+        if len(several) > SHOWN_PROBLEMS:
+            output.messages.print(f"and {len(several) - SHOWN_PROBLEMS} more")
         raise
 
 

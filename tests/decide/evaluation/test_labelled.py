@@ -136,7 +136,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_and_field(tmp_path: 
         "line 12: labels: [\"yes\", \"maybe\"] are not the answers; allowed: 'no', 'yes'",
         "line 13: is [1]; each line must be one JSON object",
         "line 14: is not JSON: NaN is no number of JSON; each line must be one JSON object",
-        "line 15: is not JSON: Expecting ':' delimiter: line 1 column 6 (char 5); each line must be one JSON object",
+        "line 15: is not JSON: Expecting ':' delimiter at column 6; each line must be one JSON object",
         "line 16: is not UTF-8: invalid start byte at byte 0; save the file as UTF-8",
     ]
 
