@@ -103,7 +103,7 @@ image-tools:
 
 # The tests build the image themselves; where nothing has changed, its layers are there already.
 .PHONY: image
-image: install image-tools ## build the decision image without Docker, and test it; needs root, 30 minutes the first time
+image: install image-tools ## build the decision image without Docker, and test it; needs root, 20 minutes the first time
 	@python -m local_cloud image
 	$(call step,testing the image,python -m pytest -q -m image --timeout 1200 tests/image)
 
