@@ -66,12 +66,12 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
     )
 
 
-def test_all_problems_are_told_in_one_error_with_limit_and_unit() -> None:
+def test_all_problems_are_told_in_one_error_with_limit_and_unit(tmp_path: Path) -> None:
     environment = {
         "SEMIF_THREADS": "0",
         "SEMIF_MAX_TOKENS": "many",
         "SEMIF_N_GPU_LAYERS": "-2",
-        "SEMIF_LLAMA_CPP_LIB_DIR": "/nowhere",
+        "SEMIF_LLAMA_CPP_LIB_DIR": str(tmp_path / "missing"),
         "SEMIF_PORT": "65536",
     }
     with pytest.raises(SettingsError) as raised:
@@ -101,9 +101,10 @@ def test_a_prompt_profile_is_one_of_those_there_are() -> None:
         Settings.from_environment({"SEMIF_PROMPT_PROFILE": "chat"})
 
 
-def test_a_calibration_that_is_not_there_is_a_problem() -> None:
-    with pytest.raises(SettingsError, match=r"SEMIF_CALIBRATION_PATH is '/nowhere': there is no such file"):
-        Settings.from_environment({"SEMIF_CALIBRATION_PATH": "/nowhere"})
+def test_a_calibration_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    missing = tmp_path / "calibration.json"
+    with pytest.raises(SettingsError, match=rf"SEMIF_CALIBRATION_PATH is '{missing}': there is no such file"):
+        Settings.from_environment({"SEMIF_CALIBRATION_PATH": str(missing)})
 
 
 @pytest.mark.parametrize(("text", "key"), [("", None), ("k-123", "k-123"), (" k-123\n", "k-123"), ("~!", "~!")])
