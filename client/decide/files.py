@@ -1,5 +1,6 @@
 """Files that people give: read whole or by line, and told about in words when they are not what they should be."""
 
+import fcntl
 import json
 import sys
 from pathlib import Path
@@ -25,6 +26,18 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: is a folder; name a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def lock(descriptor: int, taken: str) -> None:
+    """Be the only process that writes to an open file until it is closed.
+
+    Raises:
+        UsageError: ``taken``; another process writes to it.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(taken) from error
 
 
 def text_of(content: bytes, name: str) -> str:

@@ -12,34 +12,12 @@ import numpy as np
 import pytest
 
 from proof import prove, reference, tiny_gguf
+from tests.other_llama import WITH_ONE_FIELD_MORE, compile_library
 
 Decode = Callable[[Path], subprocess.CompletedProcess[str]]
 BUNDLED = Path(llama_cpp.__file__).parent / "lib"
 # Made with the same arithmetic everywhere: another sum means that every image is proved with another model.
 TINY_SHA256 = "7e06272827c882107184006db7288942d3d1362f4549fd0e2b2b23de76d8c971"
-
-# A llama.cpp with one field more in the parameters of a model, in front of the one that is installed.
-OTHER_LLAMA = """
-#include <stdint.h>
-#include <stdbool.h>
-struct model_params {
-    void *devices, *overrides; int32_t n_gpu_layers; int split_mode; int load_mode; int lazy_mode; int32_t main_gpu;
-    const float *tensor_split; void *progress, *progress_data; const void *kv_overrides;
-    bool vocab_only, check_tensors, use_extra_bufts, no_host, no_alloc, load_mtp;
-};
-struct model_params llama_model_default_params(void) {
-    struct model_params defaults = { .n_gpu_layers = -1, .split_mode = 1, .load_mode = -1, .lazy_mode = 1,
-                                     .use_extra_bufts = true };
-    return defaults;
-}
-"""
-
-
-def compile_library(path: Path, source: str, *options: str) -> Path:
-    written = path.with_suffix(".c")
-    written.write_text(source)
-    subprocess.run(["gcc", "-shared", "-fPIC", str(written), "-o", str(path), *options], check=True)
-    return path
 
 
 @pytest.fixture
@@ -86,7 +64,7 @@ def test_libraries_of_another_release_are_refused_with_the_release_that_fits(lib
     # given a libllama.so with the parameters of another release, and the rest of this one's
     (libraries / "libllama.so").rename(libraries / "libthis.so")
     link = ("-Wl,--no-as-needed", f"-L{libraries}", "-lthis", f"-Wl,-rpath,{libraries}")
-    compile_library(libraries / "libllama.so", OTHER_LLAMA, *link)
+    compile_library(libraries / "libllama.so", WITH_ONE_FIELD_MORE, *link)
     # when
     done = decode(libraries)
     # then
@@ -103,7 +81,7 @@ def test_libraries_that_the_binding_cannot_even_be_imported_with_are_named_too(l
     context = "struct c { char bytes[160]; }; struct c llama_context_default_params(void) { struct c d; "
     context += "for (int i = 0; i < 160; i++) d.bytes[i] = i; return d; }"
     (libraries / "libllama.so").unlink()
-    compile_library(libraries / "libllama.so", OTHER_LLAMA + context)
+    compile_library(libraries / "libllama.so", WITH_ONE_FIELD_MORE + context)
     # when
     done = decode(libraries)
     # then

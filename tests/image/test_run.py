@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_cloud.built_images import BuiltImage
-from tests.adapter.test_proof import OTHER_LLAMA, compile_library
+from tests.other_llama import WITH_ONE_FIELD_MORE, compile_library
 
 pytestmark = pytest.mark.image
 
@@ -107,7 +107,7 @@ def test_a_swapped_library_is_refused(
     # given a libllama.so whose parameters are of another release, in front of the right one
     real = libraries / "libllama.so.0"
     link = ("-Wl,--no-as-needed", str(real), "-Wl,--allow-shlib-undefined")
-    other = compile_library(tmp_path / "libllama.so", OTHER_LLAMA, *link)
+    other = compile_library(tmp_path / "libllama.so", WITH_ONE_FIELD_MORE, *link)
     # when
     running = start_image(model, derive(other, "/opt/llama.cpp/bin/libllama.so"))
     # then

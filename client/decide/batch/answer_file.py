@@ -4,7 +4,6 @@ While a run goes on, answers stand in the order in which they came. At its end t
 the input and with one line for each of its records, and takes the place of the old one in one step.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from decide.errors import InputError, UsageError
+from decide.errors import InputError
+from decide.files import lock
 
 _BEGINS = b'{"line":'
 """Every line of the output, see `Record.answered`."""
@@ -58,12 +58,8 @@ class AnswerFile:
         except OSError as error:
             raise InputError(f"{path}: cannot be written: {error.strerror}") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._file, f"{path}: another `decide batch` writes to it; wait for it, or name another --output")
             self._answered = {place.number: place.digest for place in self._places() if place.is_answer}
-        except BlockingIOError as error:
-            os.close(self._file)
-            sentence = f"{path}: another `decide batch` writes to it; wait for it, or name another --output"
-            raise UsageError(sentence) from error
         except BaseException:
             os.close(self._file)
             raise

@@ -4,7 +4,6 @@ Lines reach the disk within a second: after a power failure the rows of that sec
 than a sync for each row.
 """
 
-import fcntl
 import json
 import os
 import time
@@ -12,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from decide.errors import UsageError
 from decide.evaluation.errors import ModelChangedError, RunError
 from decide.evaluation.row import Row
 from decide.evaluation.saved_run import Header, load
+from decide.files import lock
 from decision_client import ModelIdentity
 
 SYNC_SECONDS = 1.0
@@ -41,15 +40,11 @@ class RunFile:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._synced = time.monotonic()
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._descriptor, f"{path}: another command asks for this run; wait for it, or --save to another file")
             if path.stat().st_size > 0:
                 self._continue(header)
             else:
                 self._write(header.model_dump(mode="json"))
-        except BlockingIOError as error:
-            os.close(self._descriptor)
-            sentence = f"{path}: another command asks for this run; wait for it, or --save to another file"
-            raise UsageError(sentence) from error
         except BaseException:
             os.close(self._descriptor)
             raise

@@ -1,7 +1,6 @@
 """A binding of another llama.cpp is noticed: its structs are compared with what the library fills them with."""
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import llama_cpp
@@ -9,29 +8,11 @@ import pytest
 
 from decision_adapter.errors import LibraryError
 from decision_adapter.llama import compatibility, library
-
-# A later llama_model_params: a field in the middle, as one release of llama.cpp inserted it.
-WITH_ONE_FIELD_MORE = """
-#include <stdint.h>
-#include <stdbool.h>
-struct model_params {
-    void *devices, *overrides; int32_t n_gpu_layers; int split_mode; int load_mode; int lazy_mode; int32_t main_gpu;
-    const float *tensor_split; void *progress, *progress_data; const void *kv_overrides;
-    bool vocab_only, check_tensors, use_extra_bufts, no_host, no_alloc, load_mtp;
-};
-struct model_params llama_model_default_params(void) {
-    struct model_params defaults = { .n_gpu_layers = -1, .split_mode = 1, .load_mode = -1, .lazy_mode = 1,
-                                     .use_extra_bufts = true };
-    return defaults;
-}
-"""
+from tests.other_llama import WITH_ONE_FIELD_MORE, compile_library
 
 
-def compile_library(folder: Path, source: str) -> ctypes.CDLL:
-    path = folder / "libother.so"
-    command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path)]
-    subprocess.run(command, input=source, text=True, check=True)
-    return ctypes.CDLL(str(path))
+def compiled(folder: Path, source: str) -> ctypes.CDLL:
+    return ctypes.CDLL(str(compile_library(folder / "libother.so", source)))
 
 
 def test_the_installed_pair_fits(llama_library: library.Library) -> None:
@@ -45,7 +26,7 @@ def test_every_field_of_the_installed_binding_is_looked_at() -> None:
 
 
 def test_an_inserted_field_is_noticed(tmp_path: Path) -> None:
-    other = compile_library(tmp_path, WITH_ONE_FIELD_MORE)
+    other = compiled(tmp_path, WITH_ONE_FIELD_MORE)
     problems = compatibility.mismatches(
         other.llama_model_default_params, llama_cpp.llama_model_params, compatibility.MODEL_DEFAULTS
     )
@@ -61,7 +42,7 @@ def test_a_field_appended_is_noticed_by_what_is_written(tmp_path: Path) -> None:
     source = (
         "struct p { int first, second; void *third, *fourth; }; struct p f(void) { struct p d = {1, 2}; return d; }"
     )
-    problems = compatibility.mismatches(compile_library(tmp_path, source).f, Known, {"first": 1, "second": 2})
+    problems = compatibility.mismatches(compiled(tmp_path, source).f, Known, {"first": 1, "second": 2})
     assert problems == ["Known has 16 bytes, llama.cpp writes 24"]
 
 
@@ -69,7 +50,7 @@ def test_the_refusal_names_both_versions_and_what_to_do(tmp_path: Path) -> None:
     context = (
         "struct c { char bytes[160]; }; struct c llama_context_default_params(void) { struct c d = {0}; return d; }"
     )
-    other = compile_library(tmp_path, WITH_ONE_FIELD_MORE + context)
+    other = compiled(tmp_path, WITH_ONE_FIELD_MORE + context)
     with pytest.raises(LibraryError) as raised:
         compatibility.check(llama_cpp, other, "/opt/llama.cpp/bin")
     sentence = str(raised.value)
